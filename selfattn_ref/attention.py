@@ -93,6 +93,7 @@ def scaled_dot_product_attention(
     given = (query, key, value) if added is None else (query, key, value, added)
     compute, result = _checks.working_dtype(*given)
     query, key, value = (_checks.cast(array, compute) for array in (query, key, value))
+    value = np.ascontiguousarray(value)  # one layout: the bits of a product depend on it
 
     scores = scaled_scores(query, key, scale=scale)  # (..., Tq, Tk)
     if added is not None:
