@@ -16,21 +16,26 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-def real_array(name: str, value: npt.ArrayLike, axes: str = "(...)") -> Array:
-    """Return `value` as a floating array whose last axes are those that `axes` names.
-
-    Integers and booleans become float64; floating types stay what they are.
-    """
+def plain_array(name: str, value: npt.ArrayLike) -> Array:
+    """Return `value` as an array of whatever it holds."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be lost: pass {name}.filled()")
     try:
-        array = np.asarray(value)
+        return np.asarray(value)
     except ValueError:
         raise ValueError(f"{name} is ragged: its rows must all have the same length") from None
-    kind = array.dtype.kind
-    if kind in "iub":
+
+
+def real_array(name: str, value: npt.ArrayLike, axes: str = "(...)") -> Array:
+    """Return `value` as a floating array whose last axes are those that `axes` names.
+
+    Integers and booleans become float64; floating types stay what they are. Types of 8 bits,
+    which other packages add to NumPy, are refused: a weight would keep one or two digits.
+    """
+    array = plain_array(name, value)
+    if array.dtype.kind in "iub":
         array = array.astype(np.float64)
-    elif kind != "f" and array.dtype.name != "bfloat16":
+    elif not np.issubdtype(array.dtype, np.floating) and array.dtype.name != "bfloat16":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     if axes != "(...)" and array.ndim < axes.count(","):
         raise ValueError(f"{name} {array.shape}: it must have the axes {axes}")
@@ -42,7 +47,12 @@ def working_dtype(*arrays: Array) -> tuple[np.dtype[Any], np.dtype[Any]]:
 
     They differ for the 16-bit types only, whose exponentials and sums would be too coarse.
     """
-    result = np.result_type(*(array.dtype for array in arrays))
+    dtypes = [array.dtype for array in arrays]
+    try:
+        result = np.result_type(*dtypes)
+    except TypeError:
+        named = ", ".join(str(dtype) for dtype in dtypes)
+        raise TypeError(f"the dtypes {named} have no common one: cast the inputs to one") from None
     compute = np.dtype(np.float32) if result.itemsize == 2 else result
     return compute, result
 
@@ -88,7 +98,7 @@ def fits_scores(name: str, array: Array, scores: tuple[int, ...]) -> None:
 
 def mask_array(mask: npt.ArrayLike, scores: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     """Return a mask that broadcasts to the scores, and refuse one that is not boolean."""
-    array = np.asarray(mask)
+    array = plain_array("mask", mask)
     if array.dtype != np.bool_:
         raise TypeError(
             f"mask must be boolean (True = this query may attend to this key), got dtype "
@@ -100,12 +110,13 @@ def mask_array(mask: npt.ArrayLike, scores: tuple[int, ...]) -> npt.NDArray[np.b
 
 def bias_array(bias: npt.ArrayLike, scores: tuple[int, ...]) -> Array:
     """Return a bias that broadcasts to the scores, and refuse one that is not floating."""
-    if np.asarray(bias).dtype.kind in "biu":
+    array = plain_array("bias", bias)
+    if array.dtype.kind in "biu":
         raise TypeError(
-            f"bias must be floating, got dtype {np.asarray(bias).dtype}; to say which key a "
-            f"query may attend to, pass a boolean mask"
+            f"bias must be floating, got dtype {array.dtype}; to say which key a query may "
+            f"attend to, pass a boolean mask"
         )
-    array = real_array("bias", bias)
+    array = real_array("bias", array)
     fits_scores("bias", array, scores)
     return array
 
@@ -114,7 +125,10 @@ def finite_number(name: str, value: float) -> float:
     """Return a finite real number as a Python float, which never changes an array's dtype."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction beyond the largest float
+        number = math.inf if value > 0 else -math.inf
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {number}")
     return number
@@ -154,7 +168,7 @@ def lengths_array(
     name: str, lengths: npt.ArrayLike | Sequence[int], most: int, most_name: str
 ) -> npt.NDArray[np.intp]:
     """Return integers between 0 and `most`."""
-    array = np.asarray(lengths)
+    array = plain_array(name, lengths)
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name} must hold integers, got dtype {array.dtype}")
     outside = np.argwhere((array < 0) | (array > most))
