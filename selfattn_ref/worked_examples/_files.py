@@ -24,7 +24,6 @@ _DATA = resources.files("selfattn_ref.worked_examples") / "data"
 _FILE_NAME = re.compile(r"(SA\d{3})\.json")
 
 
-@cache
 def ids() -> tuple[str, ...]:
     """Return the id of every worked example, in order.
 
@@ -42,11 +41,15 @@ def ids() -> tuple[str, ...]:
     >>> ids()[:3]
     ('SA001', 'SA002', 'SA003')
     """
+    return _ids()
+
+
+@cache
+def _ids() -> tuple[str, ...]:
     names = (_FILE_NAME.fullmatch(entry.name) for entry in _DATA.iterdir())
     return tuple(sorted(name[1] for name in names if name))
 
 
-@cache
 def load(example_id: str) -> WorkedExample:
     """Return the worked example with this id.
 
@@ -88,8 +91,7 @@ def load(example_id: str) -> WorkedExample:
             f"no worked example has the id {example_id!r}; "
             f"the nearest are {', '.join(_nearest(example_id))}"
         )
-    document = json.loads((_DATA / f"{example_id}.json").read_text(encoding="utf-8"))
-    return _from_document(document)
+    return _read(example_id)
 
 
 def _nearest(unknown: str, count: int = 3) -> list[str]:
@@ -101,7 +103,9 @@ def _nearest(unknown: str, count: int = 3) -> list[str]:
     return difflib.get_close_matches(unknown.upper(), ids(), n=count, cutoff=0.0)
 
 
-def _from_document(document: dict[str, Any]) -> WorkedExample:
+@cache
+def _read(example_id: str) -> WorkedExample:
+    document = json.loads((_DATA / f"{example_id}.json").read_text(encoding="utf-8"))
     entries = {**document["inputs"], **document["expected"]}
     return WorkedExample(
         id=document["id"],
