@@ -473,6 +473,16 @@ class TestCommandLine:
         assert "SA004 differs: dot" in output
         assert "SA004 is released and its numbers have changed" in output
 
+    def test_checking_fails_on_a_number_that_was_released_wrong(
+        self, copy: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = copy["data"] / "SA004.json"
+        path.write_text(path.read_text(encoding="utf-8").replace("1.94", "1.95"), encoding="utf-8")
+        entries = {**read_ledger(), "SA004": fingerprint(read(path))}
+        copy["ledger"].write_text(json.dumps(entries), encoding="utf-8")
+        assert main([], **copy) == 1
+        assert "SA004 differs: dot" in capsys.readouterr().out
+
     def test_a_new_example_is_written_and_then_released(self, copy: dict[str, Path]) -> None:
         new = parse((DATA / "SA004.json").read_text(encoding="utf-8"))
         new["id"] = "SA010"
