@@ -172,7 +172,7 @@ def lengths_array(
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name} must hold integers, got dtype {array.dtype}")
     outside = np.argwhere((array < 0) | (array > most))
-    if outside.size:
+    if len(outside):  # not its size, which is 0 for a single number
         index = tuple(int(i) for i in outside[0])
         raise ValueError(
             f"{name} {array.shape}: each must lie between 0 and {most_name} = {most}, "
