@@ -31,6 +31,10 @@ def exponential(x: Real) -> Real:
     return mpmath.exp(real(x))
 
 
+def logarithm(x: Real) -> Real:
+    return mpmath.log(real(x))
+
+
 def dot(x: Vector, y: Vector) -> Real:
     total: Real = Fraction(0)
     for a, b in zip(x, y, strict=True):

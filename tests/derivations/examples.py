@@ -19,11 +19,14 @@ from tests.derivations.algebra import (
     cosine,
     distance,
     divided_by_root,
+    dot,
     dot_products,
     exponential,
+    logarithm,
     mean,
     population_variance,
     product,
+    real,
     softmax,
     transpose,
 )
@@ -166,6 +169,42 @@ def causal_attention(inputs: Inputs) -> Expected:
     }
 
 
+def one_phrase_under_three_matrices(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    expected: Expected = {}
+    for reading in ("free", "literal", "idiom"):
+        # Without parameters the matrix between the two words is the identity.
+        left = words if reading == "free" else product(words, inputs[f"bilinear_{reading}"])
+        scores = dot_products(left, words)
+        weights = [softmax(row) for row in scores]
+        expected[f"scores_{reading}"] = scores
+        expected[f"weights_{reading}"] = weights
+        expected[f"context_{reading}"] = product(weights, words)
+    return expected
+
+
+def attention_without_mask(inputs: Inputs) -> Expected:
+    query, key, value = inputs["query"], inputs["key"], inputs["value"]
+    weights = [softmax(row) for row in divided_by_root(dot_products(query, key), len(key[0]))]
+    return {"weights": weights, "output": product(weights, value)}
+
+
+def softmax_at_three_temperatures(inputs: Inputs) -> Expected:
+    expected: Expected = {"weights": [], "entropy": [], "optimum": []}
+    for temperature in inputs["temperatures"]:
+        divided = [score / temperature for score in inputs["scores"]]
+        weights = softmax(divided)
+        entropy = -mpmath.fsum(p * logarithm(p) for p in weights)
+        optimum = real(temperature) * logarithm(sum(exponential(score) for score in divided))
+        attained = dot(weights, inputs["scores"]) + real(temperature) * entropy
+        if abs(attained - optimum) > mpmath.mpf(10) ** (5 - mpmath.mp.dps):
+            raise ArithmeticError("the weights do not attain the optimum")
+        expected["weights"].append(weights)
+        expected["entropy"].append(entropy)
+        expected["optimum"].append(optimum)
+    return expected
+
+
 DERIVATIONS: dict[str, Callable[[Inputs], Expected]] = {
     function.__name__: function
     for function in (
@@ -180,5 +219,8 @@ DERIVATIONS: dict[str, Callable[[Inputs], Expected]] = {
         attention_with_learned_roles,
         scores_and_variances,
         causal_attention,
+        one_phrase_under_three_matrices,
+        attention_without_mask,
+        softmax_at_three_temperatures,
     )
 }
