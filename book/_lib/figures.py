@@ -269,16 +269,16 @@ def _heatmap(axes: Axes, matrix: Array, role: str, digits: int, mask: Array | No
             entry = float(matrix[i, j])
             hidden = mask is not None and not mask[i, j]
             strength = 0.0 if hidden else min(abs(entry) / largest, 1.0)
-            hue = palette.NAMES[role if entry >= 0 else "negative"].light
-            axes.add_patch(Rectangle((j, i), 1, 1, facecolor=hue, alpha=0.04 + 0.92 * strength))
+            hue = palette.NAMES[role if entry >= 0 else "negative"]
+            alpha = 0.04 + 0.92 * strength
+            axes.add_patch(Rectangle((j, i), 1, 1, facecolor=hue.light, alpha=alpha))
             axes.add_patch(Rectangle((j, i), 1, 1, fill=False, ec=palette.SURFACE.light, lw=2.0))
             if hidden:
                 axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color=palette.MUTED.light, lw=1.2)
                 axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color=palette.MUTED.light, lw=1.2)
                 continue
-            ink = palette.SURFACE if strength > 0.55 else palette.INK
-            text = number(entry, digits)
-            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", color=ink.light)
+            ink = palette.text_on(hue, alpha).light
+            axes.text(j + 0.5, i + 0.5, number(entry, digits), ha="center", va="center", color=ink)
     axes.set(xlim=(0, columns), ylim=(rows, 0))
     axes.tick_params(length=0)
     for spine in axes.spines.values():

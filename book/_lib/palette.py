@@ -26,6 +26,11 @@ WEIGHT = Color("#0a5c97", "#5fb2ea")  # shares, always blue
 SCORE = Color("#8a6a00", "#e0bd4a")  # positive scores, ochre
 NEGATIVE = Color("#a83f2d", "#f08c76")  # negative scores, red
 
+# Numbers on colored cells: in the theme's own way round, dark in both, or the other way round.
+PLAIN = Color("#010203", "#ffffff")
+PITCH = Color("#020304", "#020304")
+REVERSE = Color("#fefefe", "#030405")
+
 NAMES = {
     "ink": INK,
     "muted": MUTED,
@@ -38,7 +43,37 @@ NAMES = {
     "weight": WEIGHT,
     "score": SCORE,
     "negative": NEGATIVE,
+    "plain": PLAIN,
+    "pitch": PITCH,
+    "reverse": REVERSE,
 }
+
+
+def luminance(color: tuple[float, float, float]) -> float:
+    """Return the relative luminance of an sRGB color, by the definition of WCAG 2.2."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(text: str, hue: str, alpha: float, surface: str) -> float:
+    """Return the contrast of a text on a surface that is covered with a hue of some opacity."""
+
+    def rgb(code: str) -> list[float]:
+        return [int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+
+    covered = [alpha * h + (1 - alpha) * s for h, s in zip(rgb(hue), rgb(surface), strict=True)]
+    red, green, blue = rgb(text)
+    levels = sorted((luminance((red, green, blue)), luminance((covered[0], covered[1], covered[2]))))
+    return (levels[1] + 0.05) / (levels[0] + 0.05)
+
+
+def text_on(hue: Color, alpha: float) -> Color:
+    """Return the text color that reads best, in the worse theme, on a hue of some opacity."""
+
+    def worse(text: Color) -> float:
+        return min(contrast(text[t], hue[t], alpha, SURFACE[t]) for t in (0, 1))
+
+    return max((PLAIN, PITCH, REVERSE), key=worse)
 
 
 def css_variables() -> str:
