@@ -611,10 +611,12 @@ class TestTheorems:
         np.testing.assert_allclose(shifted, output, rtol=0, atol=1e-7)
 
     @given(problems())
-    def test_it_is_linear_in_the_values(self, problem):
+    def test_doubling_the_values_doubles_the_output(self, problem):
         query, key, value = problem.arrays
         doubled = scaled_dot_product_attention(query, key, value * -2)
-        np.testing.assert_array_equal(doubled, scaled_dot_product_attention(*problem.arrays) * -2)
+        expected = scaled_dot_product_attention(*problem.arrays) * -2
+        # A power of two rounds nothing, except where a weight makes a product denormal.
+        np.testing.assert_allclose(doubled, expected, rtol=0, atol=2.0**-1022)
 
 
 class TestSelfAttention:
