@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from myst_nb import glue
 
 np.set_printoptions(precision=4, suppress=True, linewidth=76)  # fits a phone held sideways
@@ -12,6 +13,11 @@ def number(value: float, digits: int = 3) -> str:
     """Write a number with a true minus sign, and no minus before zero."""
     text = f"{float(value):.{digits}f}"
     return text.replace("-", "−") if float(text) else text.replace("-", "")
+
+
+def as_text(vector: npt.ArrayLike, digits: int = 2) -> str:
+    """Write a vector as a sentence does: (1.00, −2.50)."""
+    return "(" + ", ".join(number(entry, digits) for entry in np.ravel(vector)) + ")"
 
 
 def say(digits: int = 3, **values: Any) -> None:
@@ -27,15 +33,5 @@ def say(digits: int = 3, **values: Any) -> None:
         elif np.ndim(value) == 0:
             text = number(value, digits)
         else:
-            text = "(" + ", ".join(number(entry, digits) for entry in np.ravel(value)) + ")"
-        glue(name, _Text(text), display=False)
-
-
-class _Text:
-    """A text that represents itself without quotation marks."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
+            text = as_text(value, digits)
+        glue(name, text, display=False)
