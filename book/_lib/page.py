@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from IPython import get_ipython
 from myst_nb import glue
 
-np.set_printoptions(precision=4, suppress=True, linewidth=76)  # fits a phone held sideways
+if get_ipython() is not None:  # in the kernel of a page: an import elsewhere changes nothing
+    np.set_printoptions(precision=4, suppress=True, linewidth=76)  # fits a phone held sideways
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -27,8 +27,8 @@ class TestNumber:
 class TestSay:
     @pytest.mark.parametrize(
         "value, text",
-        [(0.12345, "0.12"), (0.1, "0.10"), (7, "7"), ("word", "word"), (np.array([1, -2.0]), "(1.00, −2.00)"),
-         (np.int64(3), "3"), (np.float32(0.5), "0.50")],
+        [(0.12345, "0.12"), (0.1, "0.10"), (7, "7"), (np.int64(3), "3"), (np.float32(0.5), "0.50"),
+         ("word", "word"), (np.array([1, -2.0]), "(1.00, −2.00)")],
     )  # fmt: skip
     def test_a_value_becomes_the_text_of_the_sentence(
         self, value: object, text: str, monkeypatch: pytest.MonkeyPatch
