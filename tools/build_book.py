@@ -31,6 +31,10 @@ INPUTS = ("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref",
 RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
 
 PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception)")
+FAILED = "WARNING: Executing notebook failed"
+# The error at the end of a traceback and, where its message goes on, two lines more.
+ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # The kernels listen on this machine only, for the seconds that a page takes.
 KERNEL_NOTE = "[IPKernelApp] WARNING | Kernel is running over TCP without encryption"
 CHECKED = re.compile(r"^SA\d{3} checked:")
@@ -51,7 +55,7 @@ def main() -> int:
 
     problems, executed = run_jupyter_book()
     cells, checked, unexecuted = read_cells()
-    problems += unexecuted
+    problems = with_causes(problems + unexecuted)
     if not problems:
         problems += check_site(SITE)
     if problems:
@@ -91,7 +95,7 @@ def run_jupyter_book() -> tuple[list[str], int]:
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            plain = re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip().split("\r")[-1]
+            plain = COLOR.sub("", line).rstrip().split("\r")[-1]
             if plain.startswith(KERNEL_NOTE):
                 continue
             print(line, end="", flush=True)
@@ -101,6 +105,22 @@ def run_jupyter_book() -> tuple[list[str], int]:
     if process.returncode and not problems:
         problems.append(f"jupyter-book ended with exit code {process.returncode}: see above")
     return problems, executed
+
+
+def with_causes(problems: list[str]) -> list[str]:
+    """Say why the cells of a page failed, and leave out what follows from that."""
+    failed = {problem.split(":")[0] for problem in problems if FAILED in problem}
+    told = []
+    for problem in problems:
+        page = problem.split(":")[0]
+        if FAILED in problem:
+            log = (SITE / "reports" / page).with_suffix(".err.log")
+            report = COLOR.sub("", log.read_text(encoding="utf-8")) if log.is_file() else ""
+            causes = ERROR.findall(report)
+            told.append(f"{page}: a cell failed: {causes[-1].strip() if causes else problem}")
+        elif page not in failed:
+            told.append(problem)
+    return told
 
 
 def read_cells() -> tuple[int, dict[str, int], list[str]]:

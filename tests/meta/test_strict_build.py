@@ -1,8 +1,8 @@
 """The build fails, and says where and why, for every kind of defect that a page can have.
 
 Each defect stands on a page of its own, in a small book with the settings, the extensions and the
-build command of the real one. One build serves all defects that leave the cells running; a failing
-cell ends its build.
+build command of the real one. One build serves the defects that leave the cells running, another
+those that do not.
 """
 
 import os
@@ -86,11 +86,12 @@ class TestStrictBuild:
         _, *lines = report.strip().splitlines()
         assert all("book/" in line for line in lines), report
 
-    def test_a_wrong_number_is_reported_with_its_page_and_the_right_one(
+    def test_failing_cells_are_all_reported_with_their_pages_and_causes(
         self, tmp_path: Path
     ) -> None:
-        result = build(tmp_path, {"number": (WRONG_NUMBER, "")})
+        pages = {"number": (WRONG_NUMBER, ""), "error": (cell("1 / 0", "K"), "")}
+        result = build(tmp_path, pages)
         assert result.returncode == 1
-        assert any("book/number.md" in line for line in result.stderr.splitlines())
-        assert "SA005" in result.stdout
-        assert "got 6.5351, expected 6.53493" in result.stdout
+        assert "book/number.md: a cell failed: WorkedExampleMismatch: SA005" in result.stderr
+        assert "total: got 6.5351, expected 6.53493" in result.stderr
+        assert "book/error.md: a cell failed: ZeroDivisionError" in result.stderr
