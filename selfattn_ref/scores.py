@@ -120,9 +120,7 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> _checks.Array:
     array([ 0.  ,  1.  , 38.08, 50.  ])
     """
     scores = _checks.real_array("scores", scores)
-    bound = _checks.finite_number("cap", cap)
-    if bound <= 0:
-        raise ValueError(f"cap must be positive, got {bound}")
+    bound = _checks.positive_number("cap", cap)
     compute, result = _checks.working_dtype(scores)
     capped = bound * np.tanh(_checks.cast(scores, compute) / bound)
     return _checks.cast(np.asarray(capped), result)
