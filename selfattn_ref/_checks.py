@@ -313,7 +313,9 @@ def targets_array(
     fits("mask", kept, "targets", array.shape)
     kept = np.broadcast_to(kept, array.shape)
     if not kept.any():
-        raise ValueError(f"targets {array.shape}: no position is kept, and the mean of nothing is undefined")
+        raise ValueError(
+            f"targets {array.shape}: no position is kept, and the mean of nothing is undefined"
+        )
     most = logits.shape[-1] - 1
     outside = np.argwhere(kept & ((array < 0) | (array > most)))
     if outside.size:

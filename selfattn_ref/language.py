@@ -72,8 +72,7 @@ def cross_entropy(
     wanted, kept = _checks.targets_array(targets, logits, mask)
     chosen = logits[kept].astype(np.float64)  # (n, V)
     log_p = np.take_along_axis(log_softmax(chosen), wanted[kept][:, np.newaxis], axis=-1)
-    # The logarithms are at most 0; divided before they are added, they cannot overflow.
-    return float((np.abs(log_p) / log_p.size).sum())
+    return float((-log_p / log_p.size).sum())  # divided first: the sum cannot overflow
 
 
 @np.errstate(all="ignore")

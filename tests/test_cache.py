@@ -128,9 +128,9 @@ class TestKeyValueCache:
         branch = copied(cache)
         for mine, its in zip(arrays, others, strict=True):
             its[:3] = mine[:3]
-        a = in_chunks(cache, [x[3:5] for x in arrays], [1, 1])
+        a = in_chunks(cache, [x[3:4] for x in arrays], [1])
         b = in_chunks(branch, [x[3:7] for x in others], [1, 3])
-        c = in_chunks(cache, [x[5:7] for x in arrays], [1, 1])
+        c = in_chunks(cache, [x[4:7] for x in arrays], [1, 2])
         assert (len(cache), len(branch)) == (7, 7)
         whole = in_chunks(KeyValueCache(), arrays, [7])
         np.testing.assert_allclose(np.concatenate([a, c]), whole[3:], rtol=1e-12, atol=1e-13)

@@ -157,6 +157,15 @@ class TestRotatePairs:
                 limit = 4 * (eps + EPS * abs(position)) * length
                 assert abs(float(turned[t, c]) - expected[c]) <= limit
 
+    @pytest.mark.parametrize("dtype", FLOATS[:2])
+    def test_16_bits_are_rotated_in_32_and_rounded_once(self, dtype):
+        x = oracle.numbers(9, 5, 6).astype(dtype)
+        turned = rotate_pairs(x, range(5)).astype(np.float64)
+        for t in range(5):
+            for c, expected in enumerate(rotated(x[t], t)):
+                limit = ml_dtypes.finfo(dtype).eps / 2 * abs(expected) + 1e-6
+                assert abs(turned[t, c] - expected) <= limit
+
     @oracle.modest
     @given(
         st.integers(0, 10**6),
