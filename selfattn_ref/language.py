@@ -106,8 +106,10 @@ def perplexity(
 
     Raises
     ------
-    TypeError, ValueError
-        As `cross_entropy`.
+    TypeError
+        If an argument is of the wrong kind, as in `cross_entropy`.
+    ValueError
+        If a shape does not match, a target is out of range, or no position is kept.
 
     See Also
     --------
@@ -152,8 +154,10 @@ def bits_per_token(
 
     Raises
     ------
-    TypeError, ValueError
-        As `cross_entropy`.
+    TypeError
+        If an argument is of the wrong kind, as in `cross_entropy`.
+    ValueError
+        If a shape does not match, a target is out of range, or no position is kept.
 
     See Also
     --------

@@ -127,7 +127,7 @@ def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _che
     -------
     ndarray, shape (..., n, m)
         Numbers that are at least 0, in the unit of the inputs; small means similar. Equal
-        points have distance exactly 0.
+        finite points have distance exactly 0.
 
     Raises
     ------

@@ -274,6 +274,13 @@ class TestMisuse:
                 "targets (3,): each must lie between 0 and V − 1 = 4, got 9 at (1,)",
             ),
             (
+                np.ones(5),
+                7,
+                {},
+                ValueError,
+                "targets (): each must lie between 0 and V − 1 = 4, got 7 at ()",
+            ),
+            (
                 np.ones((1, 0)),
                 [0],
                 {},

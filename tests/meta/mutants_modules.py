@@ -82,7 +82,7 @@ MUTANTS = (
         "        scale=w_query.shape[-1] ** -0.5 if scale is None else scale,\n",
     ),
     (
-        "scale applied twice",
+        "scale of the heads applied twice",
         HEADS,
         "query = split_heads(x_query @ w_query, heads)",
         "query = split_heads(x_query @ w_query, heads) * (w_query.shape[-1] // heads) ** -0.5",
@@ -322,7 +322,7 @@ MUTANTS = (
     (
         "bias ignored by the gradients",
         GRADIENTS,
-        "        scores += added\n",
+        "        scores += _checks.cast(added, compute)\n",
         "        pass\n",
     ),
     (
@@ -385,8 +385,14 @@ MUTANTS = (
     (
         "dtype of d_output ignored",
         GRADIENTS,
-        "query, key, value, mask, bias, d_output\n",
-        "query, key, value, mask, bias\n",
+        "_checks.working_dtype(*given, *(",
+        "_checks.working_dtype(*given[:3], *(",
+    ),
+    (
+        "dtype of the bias ignored by the gradients",
+        GRADIENTS,
+        "_checks.working_dtype(*given, *(() if added is None else (added,)))",
+        "_checks.working_dtype(*given)",
     ),
     (
         "gradient of x without the role of the key",
@@ -491,20 +497,20 @@ MUTANTS = (
     (
         "negative targets count from the end",
         CHECKS,
-        "np.argwhere(kept & ((array < 0) | (array > most)))",
-        "np.argwhere(kept & (array > most))",
+        "np.argwhere(where & ((array < 0) | (array > most)))",
+        "np.argwhere(where & (array > most))",
     ),
     (
         "ignored targets are checked",
         CHECKS,
-        "np.argwhere(kept & ((array < 0) | (array > most)))",
+        "np.argwhere(where & ((array < 0) | (array > most)))",
         "np.argwhere((array < 0) | (array > most))",
     ),
     (
         "target V passes",
         CHECKS,
-        "    most = logits.shape[-1] - 1\n",
-        "    most = logits.shape[-1]\n",
+        "logits.shape[-1] - 1, ",
+        "logits.shape[-1], ",
     ),
     (
         "the mean of nothing is not a number",
