@@ -87,8 +87,8 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _chec
 
     Notes
     -----
-    Taught on the page "Measure how similar two words are"; worked example SA001. Cosines rank
-    documents in the vector space model of [1]_.
+    Taught on the page "Measure how similar two words are"; worked example SA001. [1]_ compare
+    documents, as vectors of term weights, by such measures.
 
     References
     ----------
