@@ -80,16 +80,7 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention([[1.0]], [[0.0], [np.log(2)]], [[3.0, 0.0], [0.0, 3.0]])
     array([[1., 2.]])
     """
-    query = _checks.real_array("query", query, "(..., Tq, d_k)")
-    key = _checks.real_array("key", key, "(..., Tk, d_k)")
-    value = _checks.real_array("value", value, "(..., Tk, d_v)")
-    _checks.same_size("width d_k", query=(query, -1), key=(key, -1))
-    _checks.same_size("length", key=(key, -2), value=(value, -2))
-    leading = _checks.leading_axes(query=query, key=key)
-    _checks.leading_axes(query=query, key=key, value=value)
-    shape = (*leading, query.shape[-2], key.shape[-2])
-    allowed = None if mask is None else _checks.mask_array(mask, shape)
-    added = None if bias is None else _checks.bias_array(bias, shape)
+    query, key, value, allowed, added = _checks.attention_inputs(query, key, value, mask, bias)
     given = (query, key, value) if added is None else (query, key, value, added)
     compute, result = _checks.working_dtype(*given)
     query, key, value = (_checks.cast(array, compute) for array in (query, key, value))
@@ -166,9 +157,9 @@ def self_attention(
            [1., 2.]])
     """
     x = _checks.real_array("x", x, "(..., T, d_model)")
-    w_query = _projection("w_query", w_query, x)
-    w_key = _projection("w_key", w_key, x)
-    w_value = _projection("w_value", w_value, x)
+    w_query = _checks.projection("w_query", w_query, x=x)
+    w_key = _checks.projection("w_key", w_key, x=x)
+    w_value = _checks.projection("w_value", w_value, x=x)
     _checks.same_size("width d_k", w_query=(w_query, -1), w_key=(w_key, -1))
     compute, result = _checks.working_dtype(x, w_query, w_key, w_value)
     x = _checks.cast(x, compute)
@@ -178,14 +169,6 @@ def self_attention(
     value = x @ _checks.cast(w_value, compute)  # (..., T, d_v)
     output = scaled_dot_product_attention(query, key, value, mask=mask, scale=scale)
     return _checks.cast(output, result)
-
-
-def _projection(name: str, w: npt.ArrayLike, x: _checks.Array) -> _checks.Array:
-    matrix = _checks.real_array(name, w, "(d_model, d)")
-    if matrix.ndim != 2:
-        raise ValueError(f"{name} {matrix.shape}: it must be a matrix, (d_model, d)")
-    _checks.same_size("width d_model", **{"x": (x, -1), name: (matrix, -2)})
-    return matrix
 
 
 def _select_values(

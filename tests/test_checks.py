@@ -173,12 +173,12 @@ class TestLeadingAxes:
         )
 
 
-class TestFitsScores:
+class TestFits:
     @pytest.mark.parametrize(
         "shape", [(), (1,), (7,), (5, 1), (3, 1, 7), (1, 1, 1, 1), (2, 3, 5, 7)]
     )
     def test_accepts_equal_one_or_absent(self, shape):
-        _checks.fits_scores("mask", np.ones(shape), (2, 3, 5, 7))
+        _checks.fits("mask", np.ones(shape), "scores", (2, 3, 5, 7))
 
     @pytest.mark.parametrize(
         "shape, scores",
@@ -192,7 +192,7 @@ class TestFitsScores:
         ],
     )
     def test_refuses_anything_else(self, shape, scores):
-        assert refusal(_checks.fits_scores, "bias", np.ones(shape), scores) == (
+        assert refusal(_checks.fits, "bias", np.ones(shape), "scores", scores) == (
             ValueError,
             f"bias {shape} and scores {scores}: each axis of bias, counted from the last, must be "
             f"equal to that of the scores, or 1",
@@ -362,6 +362,315 @@ class TestLengthsArray:
         assert refusal(_checks.lengths_array, "lengths", lengths, 3, "Tk") == (
             ValueError,
             f"lengths {shape}: each must lie between 0 and Tk = 3, got {got} at {place}",
+        )
+
+
+class TestFromZeroTo:
+    def test_accepts_both_ends_and_no_integers_if_there_are_no_numbers(self):
+        _checks.from_zero_to("lengths", np.array([0, 3]), 3, "Tk")
+        _checks.from_zero_to("lengths", np.array([]), 3, "Tk")
+
+    @pytest.mark.parametrize("number", [-1, 4])
+    def test_asks_only_where_it_counts(self, number):
+        array = np.array([[0, number], [number, 3]])
+        _checks.from_zero_to("targets", array, 3, "V − 1", array == array[0, 0])
+        counts = np.array([[True, False], [True, True]])
+        assert refusal(_checks.from_zero_to, "targets", array, 3, "V − 1", counts) == (
+            ValueError,
+            f"targets (2, 2): each must lie between 0 and V − 1 = 3, got {number} at (1, 0)",
+        )
+
+    @pytest.mark.parametrize("dtype", ["float64", "bool", "<U1", "object"])
+    def test_refuses_what_is_no_integer(self, dtype):
+        assert refusal(_checks.from_zero_to, "targets", np.zeros(2, dtype), 3, "V − 1") == (
+            TypeError,
+            f"targets must hold integers, got dtype {dtype}",
+        )
+
+
+class TestTargetsArray:
+    def test_returns_the_targets_and_what_is_kept(self):
+        mask = [[True, True], [True, False]]
+        targets, kept = _checks.targets_array([[0, 4], [2, -9]], np.ones((2, 2, 5)), mask)
+        assert targets.dtype == np.intp
+        np.testing.assert_array_equal(targets, [[0, 4], [2, 0]])
+        np.testing.assert_array_equal(kept, mask)
+
+    def test_keeps_all_without_a_mask(self):
+        _, kept = _checks.targets_array([0, 4], np.ones((2, 5)), None)
+        np.testing.assert_array_equal(kept, [True, True])
+
+    @pytest.mark.parametrize(
+        "targets, mask, kind, message",
+        [
+            (
+                [0, 1, 2],
+                None,
+                ValueError,
+                "logits (2, 5) and targets (3,): targets must have the axes of logits without "
+                "the last",
+            ),
+            (
+                [0, 5],
+                None,
+                ValueError,
+                "targets (2,): each must lie between 0 and V − 1 = 4, got 5 at (1,)",
+            ),
+            (
+                [-1, 0],
+                None,
+                ValueError,
+                "targets (2,): each must lie between 0 and V − 1 = 4, got -1 at (0,)",
+            ),
+            (
+                [0, 0],
+                [1, 0],
+                TypeError,
+                "mask must be boolean (True = this position counts), got dtype int64",
+            ),
+            (
+                [0, 0],
+                [False, False],
+                ValueError,
+                "targets (2,): no position is kept, and the mean of nothing is undefined",
+            ),
+            (
+                np.ma.zeros(2, int),
+                None,
+                TypeError,
+                "targets is a masked array, whose mask would be lost: pass targets.filled()",
+            ),
+            (
+                [0, 0],
+                np.ma.ones(2, bool),
+                TypeError,
+                "mask is a masked array, whose mask would be lost: pass mask.filled()",
+            ),
+        ],
+    )
+    def test_says_what_is_wrong(self, targets, mask, kind, message):
+        found = refusal(_checks.targets_array, targets, np.ones((2, 5)), mask)
+        assert found == (kind, message)
+
+    def test_a_single_target_that_is_out_of_range_is_refused(self):
+        assert refusal(_checks.targets_array, 7, np.ones(5), None) == (
+            ValueError,
+            "targets (): each must lie between 0 and V − 1 = 4, got 7 at ()",
+        )
+
+
+class TestAttentionInputs:
+    def test_returns_what_it_is_given(self):
+        query, key, value = np.ones((5, 3)), np.ones((7, 3)), np.ones((7, 2))
+        mask, bias = np.ones((5, 7), bool), np.ones((1, 7))
+        found = _checks.attention_inputs(query, key, value, mask, bias)
+        assert all(a is b for a, b in zip(found, (query, key, value, mask, bias), strict=True))
+        assert _checks.attention_inputs(query, key, value, None, None)[3:] == (None, None)
+
+    @pytest.mark.parametrize(
+        "shapes, message",
+        [
+            (
+                [(5, 3), (7, 2), (7, 2)],
+                "query (5, 3) and key (7, 2): they must have the same width d_k, got 3 and 2",
+            ),
+            (
+                [(5, 3), (7, 3), (6, 2)],
+                "key (7, 3) and value (6, 2): they must have the same length, got 7 and 6",
+            ),
+            (
+                [(2, 5, 3), (3, 7, 3), (7, 2)],
+                "query (2, 5, 3) and key (3, 7, 3): the axes before the last two must be equal, "
+                "or 1, or absent",
+            ),
+            (
+                [(2, 5, 3), (1, 7, 3), (3, 7, 2)],
+                "query (2, 5, 3) and key (1, 7, 3) and value (3, 7, 2): the axes before the last "
+                "two must be equal, or 1, or absent",
+            ),
+        ],
+    )
+    def test_refuses_what_does_not_fit(self, shapes, message):
+        arrays = (np.ones(shape) for shape in shapes)
+        assert refusal(_checks.attention_inputs, *arrays, None, None) == (ValueError, message)
+
+    def test_the_values_do_not_widen_the_scores(self):
+        query, key, value = np.ones((5, 3)), np.ones((7, 3)), np.ones((2, 7, 2))
+        mask = np.ones((2, 5, 7), bool)
+        kind, message = refusal(_checks.attention_inputs, query, key, value, mask, None)
+        assert (kind, message[:36]) == (ValueError, "mask (2, 5, 7) and scores (5, 7): ea")
+
+
+class TestMatrix:
+    def test_returns_the_very_matrix(self):
+        w = np.ones((3, 5))
+        assert _checks.matrix("w", w, "(a, b)") is w
+
+    @pytest.mark.parametrize("shape", [(5,), (2, 3, 5)])
+    def test_refuses_any_other_number_of_axes(self, shape):
+        assert refusal(_checks.matrix, "w", np.ones(shape), "(a, b)") == (
+            ValueError,
+            f"w {shape}: it must be a matrix, (a, b)",
+        )
+
+
+class TestProjection:
+    def test_returns_the_very_matrix(self):
+        w = np.ones((3, 5))
+        assert _checks.projection("w_key", w, x=np.ones((2, 7, 3))) is w
+
+    def test_says_which_rows_it_does_not_fit(self):
+        assert refusal(_checks.projection, "w_key", np.ones((3, 5)), source=np.ones((7, 5))) == (
+            ValueError,
+            "source (7, 5) and w_key (3, 5): they must have the same width d_model, got 5 and 3",
+        )
+
+
+class TestMultiple:
+    @pytest.mark.parametrize("size, number, times", [(6, 2, 3), (6, 6, 1), (0, 3, 0), (5, 1, 5)])
+    def test_returns_how_many_times(self, size, number, times):
+        assert _checks.multiple("x", size, "h", number) == times
+
+    @pytest.mark.parametrize("size, number", [(7, 2), (2, 4), (5, 0), (0, 0)])
+    def test_refuses_what_is_not_whole(self, size, number):
+        assert refusal(_checks.multiple, "x: its width", size, "num_heads", number) == (
+            ValueError,
+            f"x: its width must be a multiple of num_heads, got {size} and {number}",
+        )
+
+
+class TestHeadCounts:
+    def test_key_heads_are_as_many_by_default(self):
+        assert _checks.head_counts(4, None) == (4, 4)
+        assert _checks.head_counts(np.int8(4), 2) == (4, 2)
+
+    @pytest.mark.parametrize(
+        "heads, shared, message",
+        [
+            (0, None, "num_heads must be at least 1, got 0"),
+            (4, 0, "num_key_value_heads must be at least 1, got 0"),
+            (4, 3, "num_heads must be a multiple of num_key_value_heads, got 4 and 3"),
+        ],
+    )
+    def test_refuses_counts_that_do_not_divide(self, heads, shared, message):
+        assert refusal(_checks.head_counts, heads, shared) == (ValueError, message)
+
+
+class TestHeadWidths:
+    @staticmethod
+    def widths(query=12, key=6, value=4, rows=8):
+        return [np.ones(shape) for shape in ((11, query), (13, key), (13, value), (rows, 17))]
+
+    def test_accepts_whole_heads(self):
+        _checks.head_widths(*self.widths(), 4, 2)
+
+    @pytest.mark.parametrize(
+        "change, message",
+        [
+            (
+                {"query": 13},
+                "w_query (11, 13): its width must be a multiple of num_heads, got 13 and 4",
+            ),
+            (
+                {"key": 7},
+                "w_key (13, 7): its width must be a multiple of num_key_value_heads, got 7 and 2",
+            ),
+            (
+                {"value": 5},
+                "w_value (13, 5): its width must be a multiple of num_key_value_heads, got 5 and 2",
+            ),
+            (
+                {"key": 4},
+                "w_query (11, 12) and w_key (13, 4): they must have the same width d_k of a head, "
+                "got 3 and 2",
+            ),
+            (
+                {"key": 8},
+                "w_query (11, 12) and w_key (13, 8): they must have the same width d_k of a head, "
+                "got 3 and 4",
+            ),
+            (
+                {"rows": 4},
+                "w_value (13, 4) and w_output (4, 17): w_output must have num_heads · d_v = "
+                "4 · 2 = 8 rows, got 4",
+            ),
+        ],
+    )
+    def test_refuses_heads_that_do_not_fit(self, change, message):
+        found = refusal(_checks.head_widths, *self.widths(**change), 4, 2)
+        assert found == (ValueError, message)
+
+
+class TestPositiveNumber:
+    def test_returns_a_float(self):
+        assert _checks.positive_number("base", 5e-324) == 5e-324
+        assert type(_checks.positive_number("base", 2)) is float
+
+    @pytest.mark.parametrize("number", [0, -0.0, -2])
+    def test_refuses_zero_and_below(self, number):
+        assert refusal(_checks.positive_number, "base", number) == (
+            ValueError,
+            f"base must be positive, got {float(number)}",
+        )
+
+
+class TestFlag:
+    @pytest.mark.parametrize("value", [True, False, np.True_, np.False_])
+    def test_returns_a_boolean(self, value):
+        assert _checks.flag("interleaved", value) is bool(value)
+
+    @pytest.mark.parametrize("value", [0, 1, "no", None, np.array([True])])
+    def test_refuses_what_only_counts_as_one(self, value):
+        assert refusal(_checks.flag, "interleaved", value) == (
+            TypeError,
+            f"interleaved must be True or False, got {type(value).__name__}",
+        )
+
+
+class TestEvenNumber:
+    @pytest.mark.parametrize("number", [0, 2, 64])
+    def test_returns_an_even_number(self, number):
+        assert _checks.even_number("d_model", number) == number
+
+    @pytest.mark.parametrize("number", [1, 65])
+    def test_refuses_an_odd_one(self, number):
+        assert refusal(_checks.even_number, "d_model", number) == (
+            ValueError,
+            f"d_model must be even, got {number}",
+        )
+
+
+class TestLikeCached:
+    @pytest.mark.parametrize("length", [0, 1, 9])
+    def test_accepts_another_length(self, length):
+        _checks.like_cached("key", np.ones((2, length, 3)), np.ones((2, 5, 3)))
+
+    @pytest.mark.parametrize("shape", [(2, 5, 4), (3, 5, 3), (1, 5, 3), (5, 3), (1, 2, 5, 3)])
+    def test_refuses_another_width_or_batch(self, shape):
+        assert refusal(_checks.like_cached, "key", np.ones(shape), np.ones((2, 5, 3))) == (
+            ValueError,
+            f"key {shape} and cached key (2, 5, 3): only their lengths, the axis before the last, "
+            f"may differ",
+        )
+
+    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble])
+    def test_refuses_another_dtype(self, dtype):
+        array = np.ones((5, 3), dtype)
+        assert refusal(_checks.like_cached, "value", array, np.ones((5, 3))) == (
+            TypeError,
+            f"value has dtype {array.dtype}, and the cached value float64: they must be the same",
+        )
+
+
+class TestSameShape:
+    def test_accepts_equal_shapes(self):
+        _checks.same_shape(a=(2, 3), b=(2, 3))
+
+    @pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 2), ()])
+    def test_refuses_what_would_only_broadcast(self, shape):
+        assert refusal(_checks.same_shape, d_output=shape, output=(2, 3)) == (
+            ValueError,
+            f"d_output {shape} and output (2, 3): they must have the same shape",
         )
 
 

@@ -17,15 +17,35 @@ ONES, WIDE = np.ones((3, 5)), np.ones((3, 2))
 # One wrong shape for every function of arrays: what is passed, and what the message must hold.
 WRONG_SHAPES = {
     "attention_weights": ((ONES,), {"mask": np.ones((7, 5), bool)}, ("mask", "(7, 5)", "(3, 5)")),
+    "bits_per_token": ((ONES, np.zeros(4, int)), {}, ("logits", "(3, 5)", "targets", "(4,)")),
     "cosine_similarity": ((ONES, WIDE), {}, ("x", "(3, 5)", "y", "(3, 2)", "width")),
+    "cross_entropy": ((ONES, np.zeros(4, int)), {}, ("logits", "(3, 5)", "targets", "(4,)")),
     "dot_similarity": ((ONES, WIDE), {}, ("x", "(3, 5)", "y", "(3, 2)", "width")),
     "euclidean_distance": ((ONES, WIDE), {}, ("x", "(3, 5)", "y", "(3, 2)", "width")),
     "log_softmax": ((ONES, 7), {}, ("x", "(3, 5)", "axis 7")),
+    "merge_heads": ((ONES,), {}, ("x", "(3, 5)", "(..., h, T, d)")),
+    "multi_head_attention": (
+        (ONES, ONES, ONES.T, ONES.T, ONES.T, ONES),
+        {"num_heads": 2},
+        ("w_query", "(5, 3)", "num_heads", "3 and 2"),
+    ),
     "padding_mask": (([[1, 9]], 5), {}, ("lengths", "(1, 2)", "Tk = 5", "9", "(0, 1)")),
+    "perplexity": ((ONES, np.zeros(4, int)), {}, ("logits", "(3, 5)", "targets", "(4,)")),
+    "repeat_key_value_heads": (
+        (np.ones((3, 5, 2)), 4),
+        {},
+        ("x", "(3, 5, 2)", "num_heads", "4 and 3"),
+    ),
+    "rotate_pairs": ((np.ones((3, 4)), ONES), {}, ("positions", "(3, 5)", "x", "(3,)")),
     "scaled_dot_product_attention": (
         (ONES, ONES, np.ones((7, 5))),
         {},
         ("key", "(3, 5)", "value", "(7, 5)", "length", "3 and 7"),
+    ),
+    "scaled_dot_product_attention_vjp": (
+        (ONES, ONES, ONES, WIDE),
+        {},
+        ("d_output", "(3, 2)", "output", "(3, 5)"),
     ),
     "scaled_scores": ((ONES, WIDE), {}, ("query", "(3, 5)", "key", "(3, 2)", "width d_k")),
     "self_attention": (
@@ -33,9 +53,16 @@ WRONG_SHAPES = {
         {},
         ("x", "(3, 5)", "w_query", "(3, 2)", "width d_model", "5 and 3"),
     ),
+    "self_attention_vjp": (
+        (ONES, WIDE, WIDE, WIDE, WIDE),
+        {},
+        ("x", "(3, 5)", "w_query", "(3, 2)", "width d_model", "5 and 3"),
+    ),
     "softmax": ((ONES, 7), {}, ("x", "(3, 5)", "axis 7")),
+    "softmax_vjp": ((ONES, WIDE), {}, ("weights", "(3, 5)", "d_weights", "(3, 2)")),
+    "split_heads": ((ONES, 2), {}, ("x", "(3, 5)", "num_heads", "5 and 2")),
 }
-WITHOUT_SHAPES = {"causal_mask", "soft_cap", "window_mask"}
+WITHOUT_SHAPES = {"KeyValueCache", "causal_mask", "sinusoidal_encoding", "soft_cap", "window_mask"}
 
 
 def test_every_function_is_asked():
@@ -53,10 +80,10 @@ def test_a_wrong_shape_is_shown_with_its_name_and_the_rule(name):
 
 
 def arrays_by_place():
-    """Yield each function with the place of each of its arrays."""
+    """Yield each function with the place of each of its arrays of real numbers."""
     for name, (arguments, _, _) in WRONG_SHAPES.items():
         for place in range(len(arguments)):
-            if isinstance(arguments[place], np.ndarray):
+            if isinstance(arguments[place], np.ndarray) and arguments[place].dtype.kind == "f":
                 yield name, place
 
 
@@ -64,14 +91,14 @@ def arrays_by_place():
 @pytest.mark.parametrize("dtype", [complex, object, "U1", "S1", "M8[s]"])
 def test_a_wrong_kind_is_shown_with_its_name_and_dtype(name, place, dtype):
     # Square arrays fit everywhere, so that the dtype is all that is wrong.
+    arguments, options, _ = WRONG_SHAPES[name]
     arguments = [
-        np.ones((5, 5)) if isinstance(argument, np.ndarray) else 0
-        for argument in WRONG_SHAPES[name][0]
+        np.ones((6, 6)) if isinstance(argument, np.ndarray) else 2 for argument in arguments
     ]
     parameter = list(inspect.signature(getattr(selfattn_ref, name)).parameters)[place]
-    arguments[place] = np.zeros((5, 5), dtype)
+    arguments[place] = np.zeros((6, 6), dtype)
     with pytest.raises(TypeError) as caught:
-        getattr(selfattn_ref, name)(*arguments)
+        getattr(selfattn_ref, name)(*arguments, **options)
     assert caught.type is TypeError
     message = f"{parameter} must hold real numbers, got dtype {np.dtype(dtype)}"
     assert str(caught.value) == message

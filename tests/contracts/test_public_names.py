@@ -15,24 +15,47 @@ import selfattn_ref
 
 # name: (module, signature). What stands after `*` has to be passed by name.
 PUBLIC = {
+    "KeyValueCache": ("cache", "()"),
     "attention_weights": ("weights", "(scores, *, mask=None)"),
+    "bits_per_token": ("language", "(logits, targets, *, mask=None)"),
     "causal_mask": ("masks", "(Tq, Tk=None, *, offset=0)"),
     "cosine_similarity": ("similarity", "(x, y=None)"),
+    "cross_entropy": ("language", "(logits, targets, *, mask=None)"),
     "dot_similarity": ("similarity", "(x, y=None)"),
     "euclidean_distance": ("similarity", "(x, y=None)"),
     "log_softmax": ("weights", "(x, axis=-1)"),
+    "merge_heads": ("heads", "(x)"),
+    "multi_head_attention": (
+        "heads",
+        "(x_query, x_key_value, w_query, w_key, w_value, w_output, *, num_heads, "
+        "num_key_value_heads=None, mask=None, bias=None, scale=None)",
+    ),
     "padding_mask": ("masks", "(lengths, Tk)"),
+    "perplexity": ("language", "(logits, targets, *, mask=None)"),
+    "repeat_key_value_heads": ("heads", "(x, num_heads)"),
+    "rotate_pairs": ("positions", "(x, positions, *, base=10000.0, interleaved=False)"),
     "scaled_dot_product_attention": (
         "attention",
         "(query, key, value, *, mask=None, bias=None, scale=None)",
+    ),
+    "scaled_dot_product_attention_vjp": (
+        "gradients",
+        "(query, key, value, d_output, *, mask=None, bias=None, scale=None)",
     ),
     "scaled_scores": ("scores", "(query, key, *, scale=None)"),
     "self_attention": (
         "attention",
         "(x, w_query, w_key, w_value, *, mask=None, scale=None)",
     ),
+    "self_attention_vjp": (
+        "gradients",
+        "(x, w_query, w_key, w_value, d_output, *, mask=None, scale=None)",
+    ),
+    "sinusoidal_encoding": ("positions", "(T, d_model, *, base=10000.0)"),
     "soft_cap": ("scores", "(scores, cap)"),
     "softmax": ("weights", "(x, axis=-1)"),
+    "softmax_vjp": ("gradients", "(weights, d_weights)"),
+    "split_heads": ("heads", "(x, num_heads)"),
     "window_mask": ("masks", "(Tq, Tk, left, right, *, offset=0)"),
 }
 
@@ -44,6 +67,11 @@ MAY_IMPORT = {
     "masks": {"_checks"},
     "weights": {"_checks"},
     "attention": {"_checks", "scores", "weights"},
+    "heads": {"_checks", "attention"},
+    "positions": {"_checks"},
+    "cache": {"_checks", "attention", "masks"},
+    "gradients": {"_checks", "attention", "scores", "weights"},
+    "language": {"_checks", "weights"},
 }
 
 FOLDER = pathlib.Path(selfattn_ref.__file__).parent

@@ -20,6 +20,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
+from tests.meta import mutants_modules
+
 ROOT = pathlib.Path(__file__).parents[2]
 PASSED, FAILED = 0, 1  # of pytest; any other exit code means that it could not run the tests
 
@@ -477,8 +479,8 @@ MUTANTS = [
     ),
     Mutant(
         "lengths of keys and values not compared",
-        "attention",
-        '    _checks.same_size("length", key=(key, -2), value=(value, -2))\n',
+        "_checks",
+        '    same_size("length", key=(key, -2), value=(value, -2))\n',
         "",
     ),
     Mutant(
@@ -564,7 +566,7 @@ MUTANTS = [
     Mutant(
         "scores broadcast to the mask",
         "_checks",
-        "if array.ndim > len(scores) or any(",
+        "if array.ndim > len(shape) or any(",
         "if any(",
     ),
     Mutant(
@@ -599,9 +601,14 @@ MUTANTS = [
     ),
 ]
 
+MUTANTS += [
+    Mutant(name, pathlib.Path(file).stem, old, new)
+    for name, file, old, new in mutants_modules.MUTANTS
+]
+
 
 def copy_tree(root, folder):
-    """Copy what the tests of the core need to another folder."""
+    """Copy what the tests of the modules need to another folder."""
     leave_out = shutil.ignore_patterns("__pycache__", "pages", "derivations", "meta", "contracts")
     for name in ("selfattn_ref", "tests"):
         shutil.copytree(root / name, folder / name, ignore=leave_out)

@@ -1,0 +1,180 @@
+"""Positions: tell attention where in the sequence each row stands."""
+
+from typing import SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from selfattn_ref import _checks
+
+__all__ = ["rotate_pairs", "sinusoidal_encoding"]
+
+
+@np.errstate(all="ignore")  # a frequency may underflow to 0
+def sinusoidal_encoding(
+    T: SupportsIndex, d_model: SupportsIndex, *, base: float = 10000.0
+) -> _checks.Array:
+    r"""Give each position a vector of sines and cosines, to be added to its embedding.
+
+    .. math::
+
+       P_{t,\,2i} = \sin(t\,\omega_i), \qquad P_{t,\,2i+1} = \cos(t\,\omega_i), \qquad
+       \omega_i = \text{base}^{-2i/d_{\text{model}}}
+
+    Parameters
+    ----------
+    T : int
+        Number of positions, at least 0; they are counted from 0.
+    d_model : int
+        Width of the embedding, even: a sine without its cosine could not be shifted.
+    base : float, optional
+        The number whose powers the frequencies are, positive and finite.
+
+    Returns
+    -------
+    ndarray of float64, shape (T, d_model)
+        Row t encodes position t: sines at even columns, cosines at odd ones. The error is at
+        most 4 ε (1 + t), that of an angle in float64.
+
+    Raises
+    ------
+    TypeError
+        If a size is not an integer or `base` is not a number.
+    ValueError
+        If a size is negative, `d_model` is odd, or `base` is not positive and finite.
+
+    See Also
+    --------
+    rotate_pairs : Rotates queries and keys instead of adding to embeddings.
+
+    Notes
+    -----
+    Row t + k is row t with each pair rotated by the angle :math:`k\,\omega_i`, the same for
+    all t. Section 3.5 of [1]_. Taught on the page "Tell attention the order of the words";
+    worked example SA028.
+
+    References
+    ----------
+    .. [1] A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762.
+
+    Examples
+    --------
+    The first pair turns by one radian a position, the second, with base 100, by a tenth:
+
+    >>> import numpy as np
+    >>> from selfattn_ref import sinusoidal_encoding
+    >>> np.round(sinusoidal_encoding(2, 4, base=100.0), 3)
+    array([[0.   , 1.   , 0.   , 1.   ],
+           [0.841, 0.54 , 0.1  , 0.995]])
+    """
+    length = _checks.whole_number("T", T)
+    width = _checks.even_number("d_model", _checks.whole_number("d_model", d_model))
+    frequencies = _frequencies(width, _checks.positive_number("base", base))
+    angles = np.arange(length)[:, np.newaxis] * frequencies  # (T, d_model / 2)
+    encoding = np.empty((length, width))
+    encoding[:, 0::2] = np.sin(angles)
+    encoding[:, 1::2] = np.cos(angles)
+    return encoding
+
+
+@np.errstate(all="ignore")  # a NaN or an infinity shows in its pair of the result
+def rotate_pairs(
+    x: npt.ArrayLike,
+    positions: npt.ArrayLike,
+    *,
+    base: float = 10000.0,
+    interleaved: bool = False,
+) -> _checks.Array:
+    r"""Rotate each pair of columns by an angle that grows with the position.
+
+    .. math::
+
+       \begin{pmatrix} a \\ b \end{pmatrix} \mapsto
+       \begin{pmatrix} \cos t\omega_i & -\sin t\omega_i \\
+                       \sin t\omega_i & \cos t\omega_i \end{pmatrix}
+       \begin{pmatrix} a \\ b \end{pmatrix}, \qquad \omega_i = \text{base}^{-2i/d}
+
+    Parameters
+    ----------
+    x : array_like, shape (..., T, d)
+        Queries or keys, one a row; `d` is even.
+    positions : array_like, shape (T,) or (..., T)
+        Position t of each row, counted from anywhere; fractions and negative numbers are
+        positions too. It broadcasts to (..., T): each axis, counted from the last, is equal
+        or 1.
+    base : float, optional
+        The number whose powers the frequencies are, positive and finite.
+    interleaved : bool, optional
+        Which columns make pair i: the halves (i, i + d/2) by default, the neighbors
+        (2i, 2i + 1) if True.
+
+    Returns
+    -------
+    ndarray, shape of `x`
+        Each row keeps its length, and the dot product of a rotated query with a rotated key
+        depends on their positions through the difference only. The dtype is that of `x`;
+        16-bit inputs are rotated in float32. The angle is computed in float64 whatever the
+        dtype, so that far positions stay accurate.
+
+    Raises
+    ------
+    TypeError
+        If an array does not hold real numbers, `base` is not a number, or `interleaved` is not
+        a boolean.
+    ValueError
+        If `x` has fewer than two axes, its width is odd, `positions` does not broadcast to its
+        rows, or `base` is not positive and finite.
+
+    See Also
+    --------
+    sinusoidal_encoding : The same angles, added to the embeddings.
+
+    Notes
+    -----
+    Rotary position embedding [1]_. Both layouts are in use and give the same scores only if
+    the columns of the projections are permuted along. The paper and its code pair neighbors,
+    and so do GPT-J and the LLaMA code and weights of Meta; GPT-NeoX pairs halves, and so does
+    LLaMA in Hugging Face Transformers, whose conversion permutes the weights [2]_. Taught on
+    the page "Tell attention the order of the words"; worked example SA029.
+
+    References
+    ----------
+    .. [1] J. Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021,
+       section 3.4.2, arXiv:2104.09864.
+    .. [2] "Rotary positional embedding differs with official implementation", 2023,
+       https://github.com/huggingface/transformers/issues/25199.
+
+    Examples
+    --------
+    A quarter turn, a half turn:
+
+    >>> import numpy as np
+    >>> from selfattn_ref import rotate_pairs
+    >>> np.round(rotate_pairs([[2.0, 1.0], [2.0, 1.0]], [np.pi / 2, np.pi]), 12)
+    array([[-1.,  2.],
+           [-2., -1.]])
+    """
+    x = _checks.real_array("x", x, "(..., T, d)")
+    width = _checks.even_number(f"x {x.shape}: its width", x.shape[-1])
+    positions = _checks.real_array("positions", positions)
+    _checks.fits("positions", positions, "rows of x", x.shape[:-1])
+    frequencies = _frequencies(width, _checks.positive_number("base", base))
+    neighbors = _checks.flag("interleaved", interleaved)
+    compute, result = _checks.working_dtype(x)
+
+    angles = positions.astype(np.float64)[..., np.newaxis] * frequencies  # (..., T, d / 2)
+    cos, sin = (_checks.cast(part, compute) for part in (np.cos(angles), np.sin(angles)))
+    half = width // 2
+    first = slice(0, None, 2) if neighbors else slice(0, half)
+    second = slice(1, None, 2) if neighbors else slice(half, None)
+    a, b = (_checks.cast(x[..., part], compute) for part in (first, second))  # (..., T, d / 2)
+    rotated = np.empty(x.shape, compute)
+    rotated[..., first] = a * cos - b * sin
+    rotated[..., second] = a * sin + b * cos
+    return _checks.cast(rotated, result)
+
+
+def _frequencies(width: int, base: float) -> npt.NDArray[np.float64]:
+    """Return the angle by which each pair turns from one position to the next."""
+    pairs = np.arange(width // 2)
+    return np.power(base, -2.0 * pairs / max(width, 1))  # (width / 2,)
