@@ -73,6 +73,10 @@ class Agreement:
             f"({self.entries}, {_within(self.largest_difference)})"
         )
 
+    def _repr_html_(self) -> str:
+        # The names are Python identifiers and the rest is ours: nothing to escape.
+        return f'<p class="checked">{self!r}</p>'
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class WorkedExample:
