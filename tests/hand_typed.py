@@ -1,10 +1,10 @@
 """Figures of the worked examples from elsewhere, to compare the derivations with.
 
-Typed as printed: the table of the book's plan (6 decimals), products done on paper, the outputs of
-the source notebook (8 decimals), and a separate calculation in decimal arithmetic of 25 or 40
-digits with code of its own, in which gradients are central differences, norms power iterations, and
-sines power series. The last digit of each figure is the nearest one, so a mistake in a derivation
-shows here. One string for each expected value: rows are divided by semicolons.
+Copied as printed from the table of the book's plan (6 decimals), products done on paper, the
+outputs of the source notebook (8 decimals), and a separate calculation in decimal arithmetic of 25
+or 40 digits with code of its own, in which gradients are central differences, norms power
+iterations, and sines power series. The last digit of each figure is the nearest one, so a mistake
+in a derivation shows here. One string for each expected value: rows are divided by semicolons.
 """
 
 from __future__ import annotations
