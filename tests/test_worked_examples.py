@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import jsonschema
+import mpmath
 import numpy as np
 import pytest
 
@@ -43,6 +44,7 @@ from tests.derivations.documents import (
     with_derived_values,
 )
 from tests.derivations.examples import DERIVATIONS
+from tests.derivations.gradients import central_differences, require_agreement
 from tests.hand_typed import HAND_TYPED, NOTEBOOK_OUTPUTS
 
 DOCUMENTS = {example_id: read(path) for example_id, path in example_files().items()}
@@ -464,6 +466,30 @@ class TestDerivations:
         document["expected"]["cosine"] = document["expected"].pop("dot")
         with pytest.raises(ValueError, match=r"SA004 expects cosine, but .* derives dot"):
             derive(document)
+
+    def test_a_gradient_that_is_off_is_noticed(self) -> None:
+        def cubes(x: Any) -> Any:
+            return sum(entry**3 for row in x for entry in row)
+
+        with mpmath.workdps(50):
+            x = [[Fraction(1, 3), Fraction(2)], [Fraction(-1), Fraction(0)]]
+            numerical = central_differences(cubes, x)
+            exactly = [[3 * entry**2 for entry in row] for row in x]
+            require_agreement("d_x", exactly, numerical)
+            exactly[1][0] += Fraction(1, 10**30)
+            with pytest.raises(ArithmeticError, match=r"d_x is off by 1\.0e-30"):
+                require_agreement("d_x", exactly, numerical)
+
+    def test_probabilities_that_do_not_add_up_to_one_are_refused(self) -> None:
+        document = parse((DATA / "SA032.json").read_text(encoding="utf-8"))
+        document["inputs"]["probabilities"]["value"][1][0] = Number("0.06")
+        with pytest.raises(ArithmeticError, match="do not add up to one"):
+            derive(document)
+
+    @pytest.mark.parametrize("w_role", ["w_query", "w_key", "w_value"])
+    def test_the_gradient_by_hand_is_not_zero_anywhere(self, w_role: str) -> None:
+        # A zero would let a gradient that is never computed pass.
+        assert (np.abs(load("SA031").expected[f"d_{w_role}"]) > 0.01).all()
 
 
 class TestLedger:
