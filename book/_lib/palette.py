@@ -4,6 +4,7 @@ The hues are those of Okabe and Ito, which color-blind readers can tell apart, d
 white paper and lightened for a dark screen.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -49,7 +50,7 @@ NAMES = {
 }
 
 
-def luminance(color: tuple[float, float, float]) -> float:
+def luminance(color: Sequence[float]) -> float:
     """Return the relative luminance of an sRGB color, by the definition of WCAG 2.2."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -62,9 +63,8 @@ def contrast(text: str, hue: str, alpha: float, surface: str) -> float:
         return [int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)]
 
     covered = [alpha * h + (1 - alpha) * s for h, s in zip(rgb(hue), rgb(surface), strict=True)]
-    red, green, blue = rgb(text)
-    levels = sorted((luminance((red, green, blue)), luminance((covered[0], covered[1], covered[2]))))
-    return (levels[1] + 0.05) / (levels[0] + 0.05)
+    darker, brighter = sorted((luminance(rgb(text)), luminance(covered)))
+    return (brighter + 0.05) / (darker + 0.05)
 
 
 def text_on(hue: Color, alpha: float) -> Color:
