@@ -105,7 +105,7 @@ class WorkedExample:
     inputs : mapping of str to numpy.ndarray or tuple of str
         What is given. Words are a tuple; all else is an array.
     expected : mapping of str to numpy.ndarray
-        What follows: float64 or, for masks, bool.
+        What follows: float64 or, for masks and other answers of yes or no, bool.
     descriptions : mapping of str to str
         One sentence for each input and each expected value.
     derivation : Derivation

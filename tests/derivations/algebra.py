@@ -46,6 +46,10 @@ def dot(x: Vector, y: Vector) -> Real:
     return total
 
 
+def rows(x: Matrix, indices: Vector) -> Matrix:
+    return [x[int(i)] for i in indices]
+
+
 def transpose(x: Matrix) -> Matrix:
     return [list(column) for column in zip(*x, strict=True)]
 
@@ -53,6 +57,14 @@ def transpose(x: Matrix) -> Matrix:
 def product(x: Matrix, y: Matrix) -> Matrix:
     columns = transpose(y)
     return [[dot(row, column) for column in columns] for row in x]
+
+
+def matrix_sum(*terms: Matrix) -> Matrix:
+    # Bring all entries to the same kind: a fraction and an mpmath number do not add up.
+    return [
+        [mpmath.fsum(real(entry) for entry in entries) for entries in zip(*same_row, strict=True)]
+        for same_row in zip(*terms, strict=True)
+    ]
 
 
 def dot_products(x: Matrix, y: Matrix) -> Matrix:
@@ -74,9 +86,14 @@ def divided_by_root(x: Matrix, width: int) -> Matrix:
 
 
 def softmax(scores: Vector, allowed: Sequence[bool] | None = None) -> Vector:
-    """Return the weights of one row; a masked entry is left out of the sum and gets exactly 0."""
+    """Return the weights of one row; a masked entry is left out of the sum and gets exactly 0.
+
+    Where every entry is masked there is nothing to share out: all are 0.
+    """
     if allowed is None:
         allowed = [True] * len(scores)
+    if not any(allowed):
+        return [mpmath.mpf(0) for _ in scores]
     exponentials = [
         exponential(score) if may else mpmath.mpf(0)
         for score, may in zip(scores, allowed, strict=True)

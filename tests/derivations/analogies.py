@@ -1,0 +1,95 @@
+"""Derivations for the part "Analogies"."""
+
+from __future__ import annotations
+
+from tests.derivations.algebra import (
+    Matrix,
+    cosine,
+    divided_by_root,
+    dot,
+    dot_products,
+    product,
+    square_root,
+    transpose,
+)
+from tests.derivations.attention import roles, weights_of
+from tests.derivations.kinds import Expected, Inputs
+
+
+def cosines(vectors: Matrix) -> Matrix:
+    return [[cosine(x, y) for y in vectors] for x in vectors]
+
+
+def stretched(inputs: Inputs) -> Matrix:
+    # A matrix times a column; here the vectors are rows, and the matrix is transposed.
+    return product(inputs["vectors"], transpose(inputs["stretch"]))
+
+
+def a_stretch_of_two_axes(inputs: Inputs) -> Expected:
+    before, after = inputs["vectors"], stretched(inputs)
+    return {
+        "stretched": after,
+        "norms": [square_root(dot(x, x)) for x in before],
+        "stretched_norms": [square_root(dot(x, x)) for x in after],
+        "cosine": cosines(before),
+        "stretched_cosine": cosines(after),
+    }
+
+
+def a_stretch_of_two_vectors(inputs: Inputs) -> Expected:
+    before, after = cosines(inputs["vectors"]), cosines(stretched(inputs))
+    return {
+        "stretched": stretched(inputs),
+        "cosine": before,
+        "weights": weights_of(before),
+        "stretched_cosine": after,
+        "stretched_weights": weights_of(after),
+    }
+
+
+def scores_in_both_directions(inputs: Inputs) -> Expected:
+    vectors, w_query, w_key = (inputs[name] for name in ("vectors", "w_query", "w_key"))
+    query, key = product(vectors, w_query), product(vectors, w_key)
+    bilinear = product(w_query, transpose(w_key))
+    scores = dot_products(query, key)
+    if scores != dot_products(product(vectors, bilinear), vectors):
+        raise ArithmeticError("the two ways to the scores disagree")
+    return {
+        "dot": dot_products(vectors, vectors),
+        "query": query,
+        "key": key,
+        "bilinear": bilinear,
+        "scores": scores,
+        "scores_one_matrix": dot_products(query, query),
+    }
+
+
+def lookup_in_a_dictionary(inputs: Inputs) -> Expected:
+    value = inputs["value"]
+    scores = dot_products(inputs["query"], inputs["key"])
+    weights = [
+        weights_of([[scale * score for score in row] for row in scores])
+        for scale in inputs["scales"]
+    ]
+    return {
+        "scores": scores,
+        "weights": weights,
+        "output": [product(each, value) for each in weights],
+        "nearest": [value[row.index(max(row))] for row in scores],
+    }
+
+
+def cat_walks_by_the_bank(inputs: Inputs) -> Expected:
+    query, key, value = roles(inputs, inputs["embeddings"])
+    scores = dot_products(query, key)
+    scaled_scores = divided_by_root(scores, len(key[0]))
+    weights = weights_of(scaled_scores)
+    return {
+        "query": query,
+        "key": key,
+        "value": value,
+        "scores": scores,
+        "scaled_scores": scaled_scores,
+        "weights": weights,
+        "context": product(weights, value),
+    }

@@ -1,0 +1,266 @@
+"""Derivations for the part "Beyond one head"."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+
+from tests.derivations.algebra import (
+    Matrix,
+    Real,
+    Vector,
+    divided_by_root,
+    dot,
+    dot_products,
+    exponential,
+    logarithm,
+    matrix_sum,
+    product,
+    real,
+    rows,
+    softmax,
+    transpose,
+)
+from tests.derivations.attention import attend, causal, roles
+from tests.derivations.gradients import (
+    attention_gradients,
+    central_differences,
+    require_agreement,
+)
+from tests.derivations.kinds import Expected, Inputs
+
+
+def split(x: Matrix, heads: int) -> list[Matrix]:
+    width = len(x[0]) // heads
+    return [[row[h * width : (h + 1) * width] for row in x] for h in range(heads)]
+
+
+def merge(heads: list[Matrix]) -> Matrix:
+    return [[entry for row in same for entry in row] for same in zip(*heads, strict=True)]
+
+
+def two_heads(inputs: Inputs) -> Expected:
+    heads = int(inputs["num_heads"])
+    projected = roles(inputs, inputs["embeddings"])
+    query, key, value = (split(x, heads) for x in projected)
+    attended = [attend(*head) for head in zip(query, key, value, strict=True)]
+    outputs = [head.output for head in attended]
+    merged = merge(outputs)
+    # Head h meets its own rows of the output matrix.
+    size = len(outputs[0][0])
+    blocks = [inputs["w_output"][h * size : (h + 1) * size] for h in range(heads)]
+    contributions = [product(o, w) for o, w in zip(outputs, blocks, strict=True)]
+    return {
+        **dict(zip(("query", "key", "value"), projected, strict=True)),
+        "query_heads": query,
+        "key_heads": key,
+        "value_heads": value,
+        "scaled_scores": [
+            divided_by_root(dot_products(q, k), size) for q, k in zip(query, key, strict=True)
+        ],
+        "weights": [head.weights for head in attended],
+        "head_outputs": outputs,
+        "merged": merged,
+        "output": product(merged, inputs["w_output"]),
+        "contributions": contributions,
+    }
+
+
+def grouped_heads(inputs: Inputs) -> Expected:
+    heads, shared = int(inputs["num_heads"]), int(inputs["num_key_value_heads"])
+    query, key, value = roles(inputs, inputs["embeddings"])
+    query_heads = split(query, heads)
+    key_heads, value_heads = split(key, shared), split(value, shared)
+    reads = [h // (heads // shared) for h in range(heads)]
+    attended = [
+        attend(q, key_heads[g], value_heads[g]) for q, g in zip(query_heads, reads, strict=True)
+    ]
+    merged = merge([head.output for head in attended])
+    return {
+        "reads": [Fraction(g) for g in reads],
+        "query_heads": query_heads,
+        "key_heads": key_heads,
+        "value_heads": value_heads,
+        "weights": [head.weights for head in attended],
+        "head_outputs": [head.output for head in attended],
+        "merged": merged,
+        "output": product(merged, inputs["w_output"]),
+    }
+
+
+def sines_and_cosines(length: int, width: int, base: Fraction) -> Matrix:
+    encoding = []
+    for t in range(length):
+        row = []
+        for i in range(width // 2):
+            angle = t * mpmath.power(real(base), -mpmath.mpf(2 * i) / width)
+            row += [mpmath.sin(angle), mpmath.cos(angle)]
+        encoding.append(row)
+    return encoding
+
+
+def words_in_another_order(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    reverse, cycle = (rows(words, inputs[name]) for name in ("reversal", "cycle"))
+    encoding = sines_and_cosines(len(words), len(words[0]), inputs["base"])
+    mask = causal(len(words))
+    plain = attend(*roles(inputs, words))
+    encoded = attend(*roles(inputs, matrix_sum(words, encoding)))
+    encoded_reversed = attend(*roles(inputs, matrix_sum(reverse, encoding)))
+    return {
+        "weights": plain.weights,
+        "output": plain.output,
+        "output_reversed": attend(*roles(inputs, reverse)).output,
+        "output_cycled": attend(*roles(inputs, cycle)).output,
+        "encoding": encoding,
+        "weights_encoded": encoded.weights,
+        "weights_encoded_reversed": encoded_reversed.weights,
+        "output_encoded": encoded.output,
+        "output_encoded_reversed": encoded_reversed.output,
+        "output_causal": attend(*roles(inputs, words), mask).output,
+        "output_causal_reversed": attend(*roles(inputs, reverse), mask).output,
+    }
+
+
+def rotated(x: Vector, position: Real, frequencies: Vector, *, neighbors: bool = False) -> Vector:
+    half = len(x) // 2
+    pairs = [(2 * i, 2 * i + 1) if neighbors else (i, i + half) for i in range(half)]
+    result = [mpmath.mpf(0)] * len(x)
+    for (first, second), frequency in zip(pairs, frequencies, strict=True):
+        a, b = real(x[first]), real(x[second])
+        angle = real(position) * frequency
+        cos, sin = mpmath.cos(angle), mpmath.sin(angle)
+        result[first], result[second] = a * cos - b * sin, a * sin + b * cos
+    return result
+
+
+def rotation_by_position(inputs: Inputs) -> Expected:
+    query, key, positions = inputs["query"], inputs["key"], inputs["positions"]
+    width = len(query)
+    frequencies = [
+        mpmath.power(real(inputs["base"]), -mpmath.mpf(2 * i) / width) for i in range(width // 2)
+    ]
+
+    def everywhere(x: Vector, shift: Real = 0, *, neighbors: bool = False) -> Matrix:
+        return [rotated(x, p + shift, frequencies, neighbors=neighbors) for p in positions]
+
+    scores = dot_products(everywhere(query), everywhere(key))
+    shifted = dot_products(everywhere(query, inputs["shift"]), everywhere(key, inputs["shift"]))
+    # Rotating the query alone, by the distance, must do.
+    last = len(positions) - 1
+    distances = range(-last, last + 1)
+    by_distance = [dot(rotated(query, d, frequencies), [real(k) for k in key]) for d in distances]
+    limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
+    for i in range(len(positions)):
+        for j in range(len(positions)):
+            same = by_distance[i - j + last]
+            if max(abs(scores[i][j] - same), abs(shifted[i][j] - same)) > limit:
+                raise ArithmeticError("a score depends on more than the distance")
+    return {
+        "frequencies": frequencies,
+        "rotated_query": everywhere(query),
+        "rotated_key": everywhere(key),
+        "scores": scores,
+        "scores_shifted": shifted,
+        "scores_by_distance": by_distance,
+        "scores_neighbors": dot_products(
+            everywhere(query, neighbors=True), everywhere(key, neighbors=True)
+        ),
+    }
+
+
+# Maximum, sum of exponentials, and sum of values weighted by them: what a block leaves behind.
+State = tuple[Real, Real, Vector]
+
+
+def state_of(scores: Vector, values: Matrix) -> State:
+    highest = max(scores)
+    exponentials = [exponential(score - highest) for score in scores]
+    return highest, mpmath.fsum(exponentials), product([exponentials], values)[0]
+
+
+def merged_state(one: State, other: State) -> State:
+    highest = max(one[0], other[0])
+    a, b = (exponential(state[0] - highest) for state in (one, other))
+    weighted = [a * x + b * y for x, y in zip(one[2], other[2], strict=True)]
+    return highest, a * one[1] + b * other[1], weighted
+
+
+def softmax_in_one_pass(inputs: Inputs) -> Expected:
+    value, size = inputs["value"], int(inputs["block_size"])
+    limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
+    columns: dict[str, list[object]] = {
+        name: []
+        for name in (
+            *("running_maximum", "running_sum", "block_maximum", "block_sum", "block_weighted"),
+            *("merged_maximum", "merged_sum", "merged_weighted", "log_sum_exp"),
+            *("weights", "output"),
+        )
+    }
+    for scores in inputs["scores"]:
+        running = [state_of(scores[:n], value[:n]) for n in range(1, len(scores) + 1)]
+        blocks = [
+            state_of(scores[i : i + size], value[i : i + size]) for i in range(0, len(scores), size)
+        ]
+        merged = merged_state(*blocks)
+        for other in (merged_state(*reversed(blocks)), running[-1]):
+            off = [merged[0] - other[0], merged[1] - other[1]]
+            off += [x - y for x, y in zip(merged[2], other[2], strict=True)]
+            if max(abs(real(difference)) for difference in off) > limit:
+                raise ArithmeticError("the order of the keys changes the state")
+        weights = softmax(scores)
+        row = {
+            "running_maximum": [state[0] for state in running],
+            "running_sum": [state[1] for state in running],
+            "block_maximum": [state[0] for state in blocks],
+            "block_sum": [state[1] for state in blocks],
+            "block_weighted": [state[2] for state in blocks],
+            "merged_maximum": merged[0],
+            "merged_sum": merged[1],
+            "merged_weighted": merged[2],
+            "log_sum_exp": real(merged[0]) + logarithm(merged[1]),
+            "weights": weights,
+            "output": product([weights], value)[0],
+        }
+        for name, entry in row.items():
+            columns[name].append(entry)
+    return dict(columns)
+
+
+def gradient_by_hand(inputs: Inputs) -> Expected:
+    names = ("embeddings", "w_query", "w_key", "w_value")
+    d_output = inputs["d_output"]
+
+    def loss(**changed: Matrix) -> Real:
+        given = {**inputs, **changed}
+        output = attend(*roles(given, given["embeddings"])).output
+        return mpmath.fsum(dot(o, d) for o, d in zip(output, d_output, strict=True))
+
+    words = inputs["embeddings"]
+    query, key, value = roles(inputs, words)
+    back = attention_gradients(query, key, value, d_output)
+    through = {"query": back.d_query, "key": back.d_key, "value": back.d_value}
+    d_words = matrix_sum(
+        *(product(gradient, transpose(inputs[f"w_{role}"])) for role, gradient in through.items())
+    )
+    d_matrices = {f"w_{role}": product(transpose(words), d) for role, d in through.items()}
+    for name, gradient in zip(names, (d_words, *d_matrices.values()), strict=True):
+
+        def of_one(x: Matrix, name: str = name) -> Real:
+            return loss(**{name: x})
+
+        require_agreement(f"d_{name}", gradient, central_differences(of_one, inputs[name]))
+    return {
+        "loss": loss(),
+        "d_value": back.d_value,
+        "d_weights": back.d_weights,
+        "d_scaled_scores": back.d_scaled_scores,
+        "d_scores": back.d_scores,
+        "d_query": back.d_query,
+        "d_key": back.d_key,
+        "d_w_query": d_matrices["w_query"],
+        "d_w_key": d_matrices["w_key"],
+        "d_w_value": d_matrices["w_value"],
+        "d_x": d_words,
+    }

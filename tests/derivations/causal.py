@@ -1,0 +1,194 @@
+"""Derivations for the part "Causal masking"."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+
+from tests.derivations.algebra import (
+    Matrix,
+    Vector,
+    divided_by_root,
+    dot_products,
+    exponential,
+    logarithm,
+    mean,
+    product,
+    real,
+    softmax,
+    transpose,
+)
+from tests.derivations.attention import Mask, attend, causal, roles, weights_of
+from tests.derivations.gradients import attention_gradients
+from tests.derivations.kinds import Expected, Inputs
+
+
+def causal_attention(inputs: Inputs) -> Expected:
+    query, key, value = inputs["query"], inputs["key"], inputs["value"]
+    mask = causal(len(key))
+    scaled_scores = divided_by_root(dot_products(query, key), len(key[0]))
+    weights = weights_of(scaled_scores, mask)
+    return {
+        "mask": mask,
+        "scaled_scores": scaled_scores,
+        "weights": weights,
+        "output": product(weights, value),
+    }
+
+
+def filled(scores: Vector, mask: list[bool], sentinel: Fraction) -> Vector:
+    return [score if may else sentinel for score, may in zip(scores, mask, strict=True)]
+
+
+def added(scores: Vector, mask: list[bool], sentinel: Fraction) -> Vector:
+    return [score if may else score + sentinel for score, may in zip(scores, mask, strict=True)]
+
+
+def four_wrong_masks(inputs: Inputs) -> Expected:
+    scores, mask, nobody = inputs["scores"], inputs["mask"], inputs["mask_nobody"]
+    low_scores, sentinel = inputs["low_scores"], inputs["sentinel"]
+    multiplied = [score * may for score, may in zip(scores, mask, strict=True)]
+    with_infinity = [
+        float(score) * may + (1 - may) * -math.inf for score, may in zip(scores, mask, strict=True)
+    ]
+    exponentials = [math.exp(score) for score in with_infinity]
+    return {
+        "weights": softmax(scores, mask),
+        "weights_multiplied": softmax(multiplied),
+        "nan_in_scores": [math.isnan(score) for score in with_infinity],
+        "nan_in_weights": [math.isnan(entry / sum(exponentials)) for entry in exponentials],
+        "weights_low": softmax(low_scores, mask),
+        "weights_low_filled": softmax(filled(low_scores, mask, sentinel)),
+        "weights_nobody": softmax(scores, nobody),
+        "weights_nobody_filled": softmax(filled(scores, nobody, sentinel)),
+        "weights_nobody_added": softmax(added(scores, nobody, sentinel)),
+        "weights_inverted": softmax(scores, [not may for may in mask]),
+    }
+
+
+def nan_by_the_book(inputs: Inputs) -> tuple[list[list[bool]], list[list[bool]]]:
+    """Return where the textbook formula has NaN in the output and in the gradient of the values.
+
+    Computed in Python's own floats, with −∞ at the masked scores and no special case.
+    """
+    query, key, value, d_output = (
+        [[float(entry) for entry in row] for row in inputs[name]]
+        for name in ("query", "key", "value", "d_output")
+    )
+    root = math.sqrt(len(key[0]))
+    weights = []
+    for q, allowed in zip(query, inputs["mask"], strict=True):
+        scores = [sum(a * b for a, b in zip(q, k, strict=True)) / root for k in key]
+        masked = [s if may else -math.inf for s, may in zip(scores, allowed, strict=True)]
+        # −∞ − (−∞) is NaN.
+        highest = max(masked)
+        exponentials = [math.exp(s - highest) for s in masked]
+        weights.append([entry / sum(exponentials) for entry in exponentials])
+
+    def is_nan(x: list[list[float]], y: list[list[float]]) -> list[list[bool]]:
+        columns = list(zip(*y, strict=True))
+        return [
+            [math.isnan(sum(a * b for a, b in zip(row, c, strict=True))) for c in columns]
+            for row in x
+        ]
+
+    return is_nan(weights, value), is_nan([list(c) for c in zip(*weights, strict=True)], d_output)
+
+
+def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
+    query, key, value, mask = (inputs[name] for name in ("query", "key", "value", "mask"))
+    weights, output = attend(query, key, value, mask)
+    gradients = attention_gradients(query, key, value, inputs["d_output"], mask)
+    (empty,) = (i for i, allowed in enumerate(mask) if not any(allowed))
+    nan_in_output, nan_in_d_value = nan_by_the_book(inputs)
+    return {
+        "weights": weights,
+        "output": output,
+        "d_query": gradients.d_query,
+        "d_key": gradients.d_key,
+        "d_value": gradients.d_value,
+        "output_uniform": [mean(column) for column in transpose(value)],
+        "output_unmasked": attend([query[empty]], key, value).output[0],
+        "nan_in_output": nan_in_output,
+        "nan_in_d_value": nan_in_d_value,
+    }
+
+
+def parameter_free_layer(words: Matrix, mask: Mask | None) -> tuple[Matrix, Matrix]:
+    return attend(words, words, words, mask)
+
+
+def two_layers_with_and_without_a_mask(inputs: Inputs) -> Expected:
+    expected: Expected = {}
+    masks = {"full": None, "causal": causal(len(inputs["embeddings"]))}
+    words = dict.fromkeys(masks, inputs["embeddings"])
+    for layer in ("first", "second"):
+        for kind, mask in masks.items():
+            weights, words[kind] = parameter_free_layer(words[kind], mask)
+            expected[f"{layer}_weights_{kind}"] = weights
+            expected[f"{layer}_output_{kind}"] = words[kind]
+    return expected
+
+
+def one_more_token(inputs: Inputs) -> Expected:
+    expected: Expected = {}
+    for number, length in (("five", 5), ("six", 6)):
+        query, key, value = roles(inputs, inputs["embeddings"][:length])
+        weights, output = attend(query, key, value, causal(length))
+        expected[f"weights_causal_{number}"] = weights
+        expected[f"output_causal_{number}"] = output
+        expected[f"output_full_{number}"] = attend(query, key, value).output
+    return expected
+
+
+def one_token_at_a_time(inputs: Inputs) -> Expected:
+    key: list[Vector] = []
+    value: list[Vector] = []
+    output = []
+    with_cache = []
+    without_cache = []
+    for word in inputs["embeddings"]:
+        # The new token alone is projected; what the earlier ones left in the cache stays.
+        query, new_key, new_value = (rows[0] for rows in roles(inputs, [word]))
+        key.append(new_key)
+        value.append(new_value)
+        output.append(attend([query], key, value).output[0])
+        with_cache.append(Fraction(len(key)))
+        without_cache.append(Fraction(len(key) ** 2))
+    return {
+        "key": key,
+        "value": value,
+        "output": output,
+        "scores_with_cache": with_cache,
+        "scores_without_cache": without_cache,
+    }
+
+
+def perplexity_of_four_tokens(inputs: Inputs) -> Expected:
+    probabilities = inputs["probabilities"]
+    if any(sum(row) != 1 for row in probabilities):
+        raise ArithmeticError("the probabilities of a position do not add up to one")
+    chosen = [row[int(i)] for row, i in zip(probabilities, inputs["targets"], strict=True)]
+    surprise = [-logarithm(p) for p in chosen]
+    cross_entropy = mean(surprise)
+    # As the exponential of a mean, and as a root of a product: once in logarithms, once not.
+    reciprocals = Fraction(1)
+    for p in chosen:
+        reciprocals /= p
+    perplexity = mpmath.root(real(reciprocals), len(chosen))
+    if abs(exponential(cross_entropy) - perplexity) > mpmath.mpf(10) ** (5 - mpmath.mp.dps):
+        raise ArithmeticError("the two ways to the perplexity disagree")
+    vocabulary = len(probabilities[0])
+    return {
+        "target_probabilities": chosen,
+        "surprise": surprise,
+        "cross_entropy": cross_entropy,
+        "perplexity": perplexity,
+        "bits_per_token": cross_entropy / logarithm(2),
+        "geometric_mean_probability": 1 / perplexity,
+        "arithmetic_mean_reciprocal": mean([1 / p for p in chosen]),
+        "uniform_cross_entropy": logarithm(vocabulary),
+        "uniform_perplexity": Fraction(vocabulary),
+    }
