@@ -53,8 +53,7 @@ def working_dtype(*arrays: Array) -> tuple[np.dtype[Any], np.dtype[Any]]:
 
     They differ for the 16-bit types only, whose exponentials and sums would be too coarse.
     """
-    dtypes = {array.dtype for array in arrays}
-    result = dtypes.pop() if len(dtypes) == 1 else np.result_type(*dtypes)
+    result = np.result_type(*{array.dtype for array in arrays})
     compute = np.dtype(np.float32) if result.itemsize == 2 else result
     return compute, result
 
