@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -16,32 +16,26 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-class AttentionInputs(NamedTuple):
-    """Queries, keys and values in one dtype, what restricts them, and the dtype of the result."""
-
-    query: Array  # (..., Tq, d_k)
-    key: Array  # (..., Tk, d_k)
-    value: Array  # (..., Tk, d_v)
-    allowed: npt.NDArray[np.bool_] | None  # broadcasts to (..., Tq, Tk)
-    bias: Array | None  # broadcasts to (..., Tq, Tk)
-    result: np.dtype[Any]
+def plain_array(name: str, value: npt.ArrayLike) -> Array:
+    """Return `value` as an array of whatever it holds."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, whose mask would be lost: pass {name}.filled()")
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} is ragged: its rows must all have the same length") from None
 
 
 def real_array(name: str, value: npt.ArrayLike, axes: str = "(...)") -> Array:
     """Return `value` as a floating array whose last axes are those that `axes` names.
 
-    Integers and booleans become float64; floating types stay what they are.
+    Integers and booleans become float64; floating types stay what they are. Types of 8 bits,
+    which other packages add to NumPy, are refused: a weight would keep one or two digits.
     """
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array, whose mask would be lost: pass {name}.filled()")
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name} is ragged: its rows must all have the same length") from None
-    kind = array.dtype.kind
-    if kind in "iub":
+    array = plain_array(name, value)
+    if array.dtype.kind in "iub":
         array = array.astype(np.float64)
-    elif kind != "f" and array.dtype.name != "bfloat16":
+    elif not np.issubdtype(array.dtype, np.floating) and array.dtype.name != "bfloat16":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     if axes != "(...)" and array.ndim < axes.count(","):
         raise ValueError(f"{name} {array.shape}: it must have the axes {axes}")
@@ -53,7 +47,12 @@ def working_dtype(*arrays: Array) -> tuple[np.dtype[Any], np.dtype[Any]]:
 
     They differ for the 16-bit types only, whose exponentials and sums would be too coarse.
     """
-    result = np.result_type(*{array.dtype for array in arrays})
+    dtypes = [array.dtype for array in arrays]
+    try:
+        result = np.result_type(*set(dtypes))  # one dtype is quicker to agree than three
+    except TypeError:
+        named = ", ".join(str(dtype) for dtype in dtypes)
+        raise TypeError(f"the dtypes {named} have no common one: cast the inputs to one") from None
     compute = np.dtype(np.float32) if result.itemsize == 2 else result
     return compute, result
 
@@ -151,7 +150,7 @@ def fits(name: str, array: Array, other: str, shape: tuple[int, ...]) -> None:
 
 def mask_array(mask: npt.ArrayLike, scores: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     """Return a mask that broadcasts to the scores, and refuse one that is not boolean."""
-    array = np.asarray(mask)
+    array = plain_array("mask", mask)
     if array.dtype != np.bool_:
         raise TypeError(
             f"mask must be boolean (True = this query may attend to this key), got dtype "
@@ -163,12 +162,13 @@ def mask_array(mask: npt.ArrayLike, scores: tuple[int, ...]) -> npt.NDArray[np.b
 
 def bias_array(bias: npt.ArrayLike, scores: tuple[int, ...]) -> Array:
     """Return a bias that broadcasts to the scores, and refuse one that is not floating."""
-    if np.asarray(bias).dtype.kind in "biu":
+    array = plain_array("bias", bias)
+    if array.dtype.kind in "biu":
         raise TypeError(
-            f"bias must be floating, got dtype {np.asarray(bias).dtype}; to say which key a "
-            f"query may attend to, pass a boolean mask"
+            f"bias must be floating, got dtype {array.dtype}; to say which key a query may "
+            f"attend to, pass a boolean mask"
         )
-    array = real_array("bias", bias)
+    array = real_array("bias", array)
     fits("bias", array, "scores", scores)
     return array
 
@@ -179,9 +179,8 @@ def attention_inputs(
     value: npt.ArrayLike,
     mask: npt.ArrayLike | None,
     bias: npt.ArrayLike | None,
-    *others: Array,
-) -> AttentionInputs:
-    """Return what attention starts from, in a dtype to compute in that `others` fit into."""
+) -> tuple[Array, Array, Array, npt.NDArray[np.bool_] | None, Array | None]:
+    """Return queries, keys, values, mask and bias that fit each other."""
     query = real_array("query", query, "(..., Tq, d_k)")
     key = real_array("key", key, "(..., Tk, d_k)")
     value = real_array("value", value, "(..., Tk, d_v)")
@@ -189,26 +188,20 @@ def attention_inputs(
     same_size("length", key=(key, -2), value=(value, -2))
     leading = leading_axes(query=query, key=key)
     leading_axes(query=query, key=key, value=value)
-    scores = (*leading, query.shape[-2], key.shape[-2])
-    allowed = None if mask is None else mask_array(mask, scores)
-    added = None if bias is None else bias_array(bias, scores)
-    given = (query, key, value) if added is None else (query, key, value, added)
-    compute, result = working_dtype(*given, *others)
-    return AttentionInputs(
-        query=cast(query, compute),
-        key=cast(key, compute),
-        value=cast(value, compute),
-        allowed=allowed,
-        bias=None if added is None else cast(added, compute),
-        result=result,
-    )
+    shape = (*leading, query.shape[-2], key.shape[-2])
+    allowed = None if mask is None else mask_array(mask, shape)
+    added = None if bias is None else bias_array(bias, shape)
+    return query, key, value, allowed, added
 
 
 def finite_number(name: str, value: float) -> float:
     """Return a finite real number as a Python float, which never changes an array's dtype."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction beyond the largest float
+        number = math.inf if value > 0 else -math.inf
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {number}")
     return number
@@ -294,20 +287,27 @@ def axis_of(name: str, array: Array, axis: SupportsIndex) -> int:
     return number
 
 
-def lengths_array(
-    name: str, lengths: npt.ArrayLike | Sequence[int], most: int, most_name: str
-) -> npt.NDArray[np.intp]:
-    """Return integers between 0 and `most`."""
-    array = np.asarray(lengths)
+def from_zero_to(
+    name: str, array: Array, most: int, most_name: str, where: npt.NDArray[np.bool_] | bool = True
+) -> None:
+    """Require integers between 0 and `most`, at least in the places `where` they count."""
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name} must hold integers, got dtype {array.dtype}")
-    outside = np.argwhere((array < 0) | (array > most))
-    if outside.size:
+    outside = np.argwhere(where & ((array < 0) | (array > most)))
+    if len(outside):  # not its size, which is 0 for a single number
         index = tuple(int(i) for i in outside[0])
         raise ValueError(
             f"{name} {array.shape}: each must lie between 0 and {most_name} = {most}, "
             f"got {array[index]} at {index}"
         )
+
+
+def lengths_array(
+    name: str, lengths: npt.ArrayLike | Sequence[int], most: int, most_name: str
+) -> npt.NDArray[np.intp]:
+    """Return integers between 0 and `most`."""
+    array = plain_array(name, lengths)
+    from_zero_to(name, array, most, most_name)
     return array.astype(np.intp)
 
 
@@ -318,30 +318,23 @@ def targets_array(
 
     What a target says that is not kept does not matter.
     """
-    array = np.asarray(targets)
-    if array.dtype.kind not in "iu" and array.size > 0:
-        raise TypeError(f"targets must hold integers, got dtype {array.dtype}")
+    array = plain_array("targets", targets)
     if array.shape != logits.shape[:-1]:
         raise ValueError(
             f"logits {logits.shape} and targets {array.shape}: targets must have the axes of "
             f"logits without the last"
         )
-    kept = np.asarray(True if mask is None else mask)
+    kept = plain_array("mask", True if mask is None else mask)
     if kept.dtype != np.bool_:
         raise TypeError(
             f"mask must be boolean (True = this position counts), got dtype {kept.dtype}"
         )
     fits("mask", kept, "targets", array.shape)
     kept = np.broadcast_to(kept, array.shape)
+    from_zero_to("targets", array, logits.shape[-1] - 1, "V − 1", kept)
     if not kept.any():
-        raise ValueError(f"targets {array.shape}: no position is kept, and none has no mean")
-    most = logits.shape[-1] - 1
-    outside = np.argwhere(kept & ((array < 0) | (array > most)))
-    if outside.size:
-        index = tuple(int(i) for i in outside[0])
         raise ValueError(
-            f"targets {array.shape}: each must lie between 0 and V − 1 = {most}, "
-            f"got {array[index]} at {index}"
+            f"targets {array.shape}: no position is kept, and the mean of nothing is undefined"
         )
     return np.where(kept, array, 0).astype(np.intp), kept
 

@@ -80,12 +80,15 @@ def scaled_dot_product_attention(
     >>> scaled_dot_product_attention([[1.0]], [[0.0], [np.log(2)]], [[3.0, 0.0], [0.0, 3.0]])
     array([[1., 2.]])
     """
-    query, key, value, allowed, added, result = _checks.attention_inputs(
-        query, key, value, mask, bias
-    )
+    query, key, value, allowed, added = _checks.attention_inputs(query, key, value, mask, bias)
+    given = (query, key, value) if added is None else (query, key, value, added)
+    compute, result = _checks.working_dtype(*given)
+    query, key, value = (_checks.cast(array, compute) for array in (query, key, value))
+    value = np.ascontiguousarray(value)  # one layout: the bits of a product depend on it
+
     scores = scaled_scores(query, key, scale=scale)  # (..., Tq, Tk)
     if added is not None:
-        scores += added
+        scores += _checks.cast(added, compute)
     _turn_into_weights(scores, -1, allowed)  # as attention_weights does, in place
     weights = scores  # (..., Tq, Tk)
     output: _checks.Array = weights @ value  # (..., Tq, d_v)

@@ -111,12 +111,12 @@ def scaled_dot_product_attention_vjp(
 
     Returns
     -------
-    d_query, d_key, d_value : ndarray, shapes of `query`, `key` and `value`
-        Gradients; over an axis along which an input was broadcast they are added up. A query
-        with nobody to attend to, and a key that nobody may attend to, get zeros. What stands in
-        a masked place changes nothing, a NaN or an infinity included; in an allowed place it
-        shows in the gradients that depend on it, and in no other. The dtype is the common one
-        of all arrays; 16-bit inputs are computed in float32.
+    d_query : ndarray, shape of `query`
+        Gradient with respect to the queries. A query with nobody to attend to gets zeros.
+    d_key : ndarray, shape of `key`
+        Gradient with respect to the keys. A key that nobody may attend to gets zeros.
+    d_value : ndarray, shape of `value`
+        Gradient with respect to the values; zeros likewise.
 
     Raises
     ------
@@ -133,6 +133,11 @@ def scaled_dot_product_attention_vjp(
 
     Notes
     -----
+    Over an axis along which an input was broadcast, its gradients are added up. What stands in
+    a masked place changes nothing, a NaN or an infinity included; in an allowed place it shows
+    in the gradients that depend on it, and in no other. The dtype is the common one of all
+    arrays; 16-bit inputs are computed in float32.
+
     The weights are computed again, not remembered. The gradient with respect to `bias` is
     :math:`dS`: ``softmax_vjp(weights, d_output @ value.mT)``. Taught on the page "Follow the
     gradients"; worked example SA031.
@@ -155,18 +160,20 @@ def scaled_dot_product_attention_vjp(
            [0.75]])
     """
     d_output = _checks.real_array("d_output", d_output, "(..., Tq, d_v)")
-    query, key, value, allowed, added, result = _checks.attention_inputs(
-        query, key, value, mask, bias, d_output
-    )
+    query, key, value, allowed, added = _checks.attention_inputs(query, key, value, mask, bias)
     leading = _checks.leading_axes(query=query, key=key, value=value)
     output = (*leading, query.shape[-2], value.shape[-1])
     _checks.same_shape(d_output=d_output.shape, output=output)
     factor = _checks.scale_or_default(scale, query.shape[-1])
-    d_output = _checks.cast(d_output, query.dtype)
+    given = (query, key, value, d_output)
+    compute, result = _checks.working_dtype(*given, *(() if added is None else (added,)))
+    query, key, value, d_output = (  # one layout: the bits of a product depend on it
+        np.ascontiguousarray(_checks.cast(array, compute)) for array in given
+    )
 
     scores = scaled_scores(query, key, scale=factor)  # (..., Tq, Tk)
     if added is not None:
-        scores += added
+        scores += _checks.cast(added, compute)
     visible = np.broadcast_to(True if allowed is None else allowed, scores.shape)
     weights = np.where(visible, attention_weights(scores, mask=visible), 0)  # (..., Tq, Tk)
     d_value = _product(weights.mT, d_output, visible.mT)  # (..., Tk, d_v)
@@ -216,10 +223,15 @@ def self_attention_vjp(
 
     Returns
     -------
-    d_x, d_w_query, d_w_key, d_w_value : ndarray, shapes of the inputs
-        Gradients; those of the projections are added up over all sequences. A position that
-        neither attends nor is attended to gets zeros and adds nothing to the others, whatever
-        stands there. Edge cases and dtypes as in `scaled_dot_product_attention_vjp`.
+    d_x : ndarray, shape of `x`
+        Gradient with respect to the sequence. A position that neither attends nor is attended
+        to gets zeros, and adds nothing to the other gradients, whatever stands there.
+    d_w_query : ndarray, shape of `w_query`
+        Gradient with respect to that projection, added up over all sequences.
+    d_w_key : ndarray, shape of `w_key`
+        Likewise.
+    d_w_value : ndarray, shape of `w_value`
+        Likewise. Edge cases and dtypes as in `scaled_dot_product_attention_vjp`.
 
     Raises
     ------

@@ -62,7 +62,9 @@ def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> _checks.Array:
 
 
 def merge_heads(x: npt.ArrayLike) -> _checks.Array:
-    """Lay the heads of each position side by side in one row.
+    r"""Lay the heads of each position side by side in one row.
+
+    .. math:: \text{the columns } h\,d, \dots, (h + 1)\,d - 1 \text{ come from head } h
 
     Parameters
     ----------

@@ -72,8 +72,7 @@ def cross_entropy(
     wanted, kept = _checks.targets_array(targets, logits, mask)
     chosen = logits[kept].astype(np.float64)  # (n, V)
     log_p = np.take_along_axis(log_softmax(chosen), wanted[kept][:, np.newaxis], axis=-1)
-    # The logarithms are at most 0; divided before they are added, they cannot overflow.
-    return float((np.abs(log_p) / log_p.size).sum())
+    return float((-log_p / log_p.size).sum())  # divided first: the sum cannot overflow
 
 
 @np.errstate(all="ignore")
@@ -107,8 +106,10 @@ def perplexity(
 
     Raises
     ------
-    TypeError, ValueError
-        As `cross_entropy`.
+    TypeError
+        If an argument is of the wrong kind, as in `cross_entropy`.
+    ValueError
+        If a shape does not match, a target is out of range, or no position is kept.
 
     See Also
     --------
@@ -153,8 +154,10 @@ def bits_per_token(
 
     Raises
     ------
-    TypeError, ValueError
-        As `cross_entropy`.
+    TypeError
+        If an argument is of the wrong kind, as in `cross_entropy`.
+    ValueError
+        If a shape does not match, a target is out of range, or no position is kept.
 
     See Also
     --------

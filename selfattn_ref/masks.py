@@ -15,7 +15,9 @@ __all__ = ["causal_mask", "padding_mask", "window_mask"]
 Mask = npt.NDArray[np.bool_]
 
 
-def causal_mask(Tq: SupportsIndex, Tk: SupportsIndex | None = None, *, offset: int = 0) -> Mask:
+def causal_mask(
+    Tq: SupportsIndex, Tk: SupportsIndex | None = None, *, offset: SupportsIndex = 0
+) -> Mask:
     r"""Let each query attend to its own position and to those before it.
 
     Key :math:`j` is visible to query :math:`i` if and only if :math:`j \le i + \text{offset}`.
@@ -123,7 +125,7 @@ def window_mask(
     left: SupportsIndex | None,
     right: SupportsIndex | None,
     *,
-    offset: int = 0,
+    offset: SupportsIndex = 0,
 ) -> Mask:
     r"""Let each query attend to the keys at most `left` before and `right` after it.
 
@@ -177,10 +179,10 @@ def window_mask(
     rows = _checks.whole_number("Tq", Tq)
     columns = _checks.whole_number("Tk", Tk)
     first = _checks.whole_number("offset", offset, least=None)
-    distance = np.arange(columns) - (np.arange(rows)[:, np.newaxis] + first)  # (Tq, Tk)
+    ahead = np.arange(columns) - np.arange(rows)[:, np.newaxis]  # (Tq, Tk), j − i
     visible = np.ones((rows, columns), dtype=np.bool_)
-    if left is not None:
-        visible &= distance >= -_checks.whole_number("left", left)
+    if left is not None:  # the offset stays a Python integer, which cannot overflow
+        visible &= ahead >= first - _checks.whole_number("left", left)
     if right is not None:
-        visible &= distance <= _checks.whole_number("right", right)
+        visible &= ahead <= first + _checks.whole_number("right", right)
     return visible

@@ -97,7 +97,7 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> _checks.Array:
     TypeError
         If `scores` does not hold real numbers or `cap` is not one.
     ValueError
-        If `cap` is not positive and finite.
+        If `cap` is not positive and finite, also when rounded to the dtype of the scores.
 
     See Also
     --------
@@ -120,7 +120,9 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> _checks.Array:
     array([ 0.  ,  1.  , 38.08, 50.  ])
     """
     scores = _checks.real_array("scores", scores)
-    bound = _checks.positive_number("cap", cap)
     compute, result = _checks.working_dtype(scores)
+    bound = _checks.finite_number("cap", cap)
+    if not 0 < compute.type(bound) < np.inf:
+        raise ValueError(f"cap must be positive and finite in {compute}, got {bound}")
     capped = bound * np.tanh(_checks.cast(scores, compute) / bound)
     return _checks.cast(np.asarray(capped), result)

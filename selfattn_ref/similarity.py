@@ -87,8 +87,8 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _chec
 
     Notes
     -----
-    Taught on the page "Measure how similar two words are"; worked example SA001. Cosines rank
-    documents in the vector space model of [1]_.
+    Taught on the page "Measure how similar two words are"; worked example SA001. [1]_ compare
+    documents, as vectors of term weights, by such measures.
 
     References
     ----------
@@ -127,7 +127,7 @@ def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _che
     -------
     ndarray, shape (..., n, m)
         Numbers that are at least 0, in the unit of the inputs; small means similar. Equal
-        points have distance exactly 0.
+        finite points have distance exactly 0.
 
     Raises
     ------

@@ -300,7 +300,11 @@ def attention_state(
     scale: float | None = None,
     block_size: BlockSize | None = None,
 ) -> AttentionState:
-    """Let queries see keys, and return the state that more keys can be merged into.
+    r"""Let queries see keys, and return the state that more keys can be merged into.
+
+    For each query, with the scores :math:`s_j` and a shift :math:`m` near the largest of them,
+
+    .. math:: \ell = \sum_j e^{s_j - m}, \qquad w = \sum_j e^{s_j - m} v_j
 
     Parameters
     ----------
@@ -317,8 +321,11 @@ def attention_state(
 
     Raises
     ------
-    TypeError, ValueError
-        As `streaming_attention` does.
+    TypeError
+        If an array does not hold real numbers, `mask` is not boolean, `bias` not floating,
+        `causal` not a bool, or `offset` or `block_size` not made of integers.
+    ValueError
+        As `streaming_attention` does. The message names the argument and both shapes.
 
     See Also
     --------
@@ -394,17 +401,23 @@ def streaming_attention_vjp(
 
     Returns
     -------
-    d_query, d_key, d_value : ndarray
-        Gradients of the shapes of `query`, `key` and `value`: an axis that was broadcast is
-        summed over. Only pairs of a query and a key it may attend to contribute; a query with
-        nobody to attend to contributes nothing and gets zeros. The dtype is the common one of
-        all inputs; 16-bit inputs are computed in float32.
+    d_query : ndarray, shape of `query`
+        Gradient with respect to the queries. A query with nobody to attend to gets zeros, and
+        adds nothing to the other gradients.
+    d_key : ndarray, shape of `key`
+        Gradient with respect to the keys. A key that nobody may attend to gets zeros.
+    d_value : ndarray, shape of `value`
+        Likewise. An axis that was broadcast is summed over. The dtype is the common one of all
+        inputs; 16-bit inputs are computed in float32.
 
     Raises
     ------
-    TypeError, ValueError
+    TypeError
+        If an array does not hold real numbers, `mask` is not boolean, `bias` not floating,
+        `causal` not a bool, or `offset` or `block_size` not made of integers.
+    ValueError
         As `streaming_attention` does; also if `d_output` or `state` does not have the shape of
-        the output.
+        the output. The message names the argument and both shapes.
 
     See Also
     --------
@@ -562,16 +575,8 @@ def _plan(
     *others: _checks.Array,
 ) -> _Plan:
     """Check the arguments; `others` take part in choosing the dtype."""
-    query = _checks.real_array("query", query, "(..., Tq, d_k)")
-    key = _checks.real_array("key", key, "(..., Tk, d_k)")
-    value = _checks.real_array("value", value, "(..., Tk, d_v)")
-    _checks.same_size("width d_k", query=(query, -1), key=(key, -1))
-    _checks.same_size("length", key=(key, -2), value=(value, -2))
-    scored = _checks.leading_axes(query=query, key=key)
+    query, key, value, allowed, added = _checks.attention_inputs(query, key, value, mask, bias)
     leading = _checks.leading_axes(query=query, key=key, value=value)
-    scores = (*scored, query.shape[-2], key.shape[-2])
-    allowed = None if mask is None else _checks.mask_array(mask, scores)
-    added = None if bias is None else _checks.bias_array(bias, scores)
     given = (query, key, value, *others) if added is None else (query, key, value, *others, added)
     compute, result = _checks.working_dtype(*given)
     first = _checks.causal_offset(causal, offset)

@@ -45,7 +45,7 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
     Notes
     -----
     Subtracting the largest number changes no weight and keeps every exponential at most 1; on
-    how accurate that is, see [1]_. Taught on the page "Turn scores into weights with softmax";
+    how accurate that is, see [1]_. Taught on the page "Ask why it is softmax";
     worked example SA005.
 
     References

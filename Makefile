@@ -1,0 +1,43 @@
+# One command per task; the same commands run in continuous integration.
+.DEFAULT_GOAL := help
+.PHONY: help book test lint format serve examples lock clean
+SHELL := /bin/bash
+VENV := .venv
+READY := $(VENV)/.ready
+PY := $(VENV)/bin/python
+
+help: ## List the targets
+	@echo "make TARGET, where TARGET is one of:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+book: $(READY) ## Build the book into _build/html: every cell executed, every warning an error
+	@$(PY) -m tools.build_book
+
+test: $(READY) ## Run the quick test suite
+	@$(PY) -m pytest
+
+lint: $(READY) ## Check style (ruff) and types (mypy)
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+
+format: $(READY) ## Lay out the code as `make lint` wants it
+	@$(PY) -m ruff check --fix --quiet . || true
+	@$(PY) -m ruff format .
+
+serve: book ## Build the book and serve it at a local address
+	@$(PY) -m tools.serve_book
+
+examples: $(READY) ## Derive every worked example again and compare with its data
+	@$(PY) -m tests.derivations
+
+lock: ## Write requirements.txt anew from requirements.in: newest versions, pinned and hashed
+	@bash tools/lock.sh
+
+clean: ## Remove the built book, the caches and the environment
+	rm -rf _build $(VENV) .venv-lock .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is written last, so a half-made environment is never trusted.
+$(READY): requirements.txt tools/environment.sh
+	@bash tools/environment.sh $(VENV)

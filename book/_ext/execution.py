@@ -1,0 +1,41 @@
+"""Let the pages import the package, and execute them again when what they import has changed."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+# What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
+DEPENDENCIES = ("selfattn_ref", "book/_lib", "requirements.txt")
+KEPT_CACHES = 4
+
+
+def prepare(app: Sphinx, config: Config) -> None:
+    """Point the kernels at the package and the cache at a folder of its own per fingerprint."""
+    root = Path(app.srcdir)
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))  # for autodoc
+    from tools.fingerprint import fingerprint
+
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), inherited]))
+    os.environ["PYTHONHASHSEED"] = "0"
+
+    caches = root / "_build" / ".executed"
+    cache = caches / fingerprint(root, DEPENDENCIES)  # tools/build_book.py reads it, too
+    cache.mkdir(parents=True, exist_ok=True)
+    os.utime(cache)
+    oldest_first = sorted(caches.iterdir(), key=lambda path: path.stat().st_mtime)
+    for old in oldest_first[:-KEPT_CACHES]:
+        shutil.rmtree(old)
+    config.nb_execution_cache_path = str(cache)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.connect("config-inited", prepare)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,162 @@
+"""Draw every formula while the book is built: the reader's browser runs no script for it.
+
+Sphinx gets the math renderer "static_math", the site a stylesheet and a subset of a math font.
+A formula that is not TeX is a warning with its place, so a strict build fails.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, cast
+
+from docutils import nodes
+from math_font import CHARACTERS, make_font
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.domains.math import MathDomain
+from sphinx.locale import _
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+from sphinx.writers.html5 import HTML5Translator
+from tex_to_mathml import to_mathml
+
+logger = logging.getLogger(__name__)
+
+MACROS = {
+    r"\softmax": r"\operatorname{softmax}",
+    r"\R": r"\mathbb{R}",
+    r"\E": r"\mathbb{E}",
+    r"\Var": r"\operatorname{Var}",
+    r"\diag": r"\operatorname{diag}",
+}
+STYLESHEET = Path(__file__).parents[1] / "assets" / "static_math.css"
+FONT = "STIXTwoMath.woff2"
+
+
+def wrapped(tex: str) -> str:
+    r"""Add the `aligned` that Sphinx promises around a bare ``\\``, ``&`` or blank line.
+
+    Sphinx adds it at every ``\\``; a matrix would become a table in a table, and be read as one.
+    """
+    parts = [part.strip() for part in re.split(r"\n\s*\n", tex) if part.strip()]
+    bare, found = tex, 1
+    while found:
+        bare, found = re.subn(
+            r"\\begin\{(\w+\*?)\}((?!\\begin).)*?\\end\{\1\}", "", bare, flags=re.DOTALL
+        )
+    if len(parts) > 1 or r"\\" in bare or re.search(r"(?<!\\)&", bare):
+        return r"\begin{aligned}" + r"\\".join(parts) + r"\end{aligned}"
+    return tex
+
+
+def _drawn(self: HTML5Translator, node: nodes.Element, tex: str, *, display: bool) -> str:
+    try:
+        macros = MACROS | self.config.static_math_macros
+        math = to_mathml(tex, display=display, macros=macros, source=node.astext())
+        text = "".join(math[0][0].itertext())
+        if strange := {char for char in text if ord(char) not in CHARACTERS}:
+            raise ValueError(f"not in the math font: {' '.join(sorted(strange))}")
+    except ValueError as error:
+        place: nodes.Node | None = node
+        while place is not None and place.line is None:
+            place = place.parent
+        message = "math: %s in %s"
+        logger.warning(message, error, node.astext(), location=place or node, type="static_math")
+        return f"<code>{self.encode(node.astext())}</code>"
+    if isinstance(node.parent, nodes.title):
+        math[0].remove(math[0][1])  # <title> keeps the text of all elements, the annotation's too
+    drawn = ET.tostring(math, encoding="unicode", short_empty_elements=False)
+    if not display:
+        return drawn
+    # Only a formula that a telephone may have to scroll is a stop for the keyboard. Fourteen
+    # characters always fit; a few more may, and cost a stop.
+    lines = list(math[0][0]) if math[0][0].tag == "mtable" else [math[0][0]]
+    room = max(len("".join(line.itertext())) + 2 * len([*line.iter("mspace")]) for line in lines)
+    stop = ' tabindex="0"' if room > 14 else ""
+    return f'<div class="math-scroll"{stop}>{drawn}</div>'
+
+
+def keep_with_words(app: Sphinx, doctree: nodes.document, _page: str) -> None:
+    """Hold a formula and the comma or the parenthesis that touches it on one line.
+
+    To a browser a formula is a picture, beside which any line may end.
+    """
+    if app.builder.format != "html":
+        return
+    for math in list(doctree.findall(nodes.math)):
+        place = math.parent.index(math)
+        before, after = math.parent[:place][-1:], math.parent[place + 1 :][:1]
+        ends = []
+        for neighbor, touching in ((before, r"\S{1,12}\Z"), (after, r"\A\S{1,12}")):
+            text = neighbor[0] if neighbor and isinstance(neighbor[0], nodes.Text) else None
+            found = re.search(touching, text) if text else None
+            ends.append(nodes.Text(found[0] if found else ""))
+            if text is not None and found:
+                rest = nodes.Text(text[: found.start()] + text[found.end() :])
+                text.parent.replace(text, rest)
+        if "".join(ends):
+            word = nodes.inline("", "", classes=["math-word"])
+            math.parent.replace(math, word)
+            word += [ends[0], math, ends[1]]
+
+
+def visit_math(self: HTML5Translator, node: nodes.math) -> None:
+    """Write a formula in a line of text."""
+    self.body.append(self.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
+    self.body.append(_drawn(self, node, node.astext(), display=False) + "</span>")
+    raise nodes.SkipNode
+
+
+def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    """Write a formula on a line of its own, and its number, as Sphinx's renderers do."""
+    tex = node.astext() if node["nowrap"] else wrapped(node.astext())
+    number = get_node_equation_number(self, node) if node["number"] else None
+    if "amsmath" in node["classes"]:
+        node["ids"] = []  # MyST draws lots for them: no two builds would be the same
+    self.body.append(self.starttag(node, "div", "", CLASS="math notranslate nohighlight"))
+    self.body.append(_drawn(self, node, tex, display=True))
+    if number:
+        self.body.append(f'<span class="eqno">({number})')
+        if node["ids"]:
+            self.add_permalink_ref(node, _("Link to this equation"))
+        self.body.append("</span>")
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def write_assets(app: Sphinx) -> None:
+    """Put the stylesheet and the font into the site.
+
+    Not when the build is finished: Sphinx puts the stylesheet's checksum into the pages.
+    """
+    if app.builder.format != "html":
+        return
+    if cast(StandaloneHTMLBuilder, app.builder).math_renderer_name == "static_math":
+        static = Path(app.outdir) / "_static"
+        static.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(STYLESHEET, static / STYLESHEET.name)
+        make_font(static / FONT, Path(app.doctreedir).parent / ".cache" / "static_math")
+        app.add_css_file(STYLESHEET.name)
+
+
+def preload_font(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: Any
+) -> None:
+    """Name the font in the page, or the browser learns of it late and the formulas jump."""
+    if cast(MathDomain, app.env.get_domain("math")).has_equations(page):
+        url = context["pathto"](f"_static/{FONT}", 1)
+        link = f'<link rel="preload" as="font" type="font/woff2" href="{url}" crossorigin>\n'
+        context["metatags"] = context.get("metatags", "") + link
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the renderer; `static_math_macros` adds to `MACROS`."""
+    app.add_html_math_renderer("static_math", (visit_math, None), (visit_math_block, None))
+    app.add_config_value("static_math_macros", {}, "html", [dict])
+    app.connect("builder-inited", write_assets)
+    app.connect("doctree-resolved", keep_with_words)
+    app.connect("html-page-context", preload_font)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

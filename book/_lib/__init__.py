@@ -1,0 +1,1 @@
+"""What the pages share: figures, tables, and numbers for the prose."""

@@ -1,0 +1,43 @@
+"""Worked examples: small inputs whose every result is known.
+
+Each example has a permanent id, its inputs, the expected values, and a note on where they come
+from. The expected values are derived without this package, in exact or 50-digit arithmetic, so they
+can check this package, your own code, or any other implementation.
+
+>>> from selfattn_ref import worked_examples
+>>> example = worked_examples.load("SA005")
+>>> example
+SA005: Softmax by hand
+>>> example.inputs["scores"]
+array([0.14, 0.32, 0.5 , 0.16, 0.17])
+>>> import numpy as np
+>>> exponentials = np.exp(example.inputs["scores"])
+>>> agreement = example.check(
+...     exponentials=exponentials,
+...     total=exponentials.sum(),
+...     weights=exponentials / exponentials.sum(),
+... )
+>>> agreement.names
+('exponentials', 'total', 'weights')
+"""
+
+from selfattn_ref.worked_examples._example import (
+    Agreement,
+    Derivation,
+    Provenance,
+    Tolerance,
+    WorkedExample,
+    WorkedExampleMismatch,
+)
+from selfattn_ref.worked_examples._files import ids, load
+
+__all__ = [
+    "Agreement",
+    "Derivation",
+    "Provenance",
+    "Tolerance",
+    "WorkedExample",
+    "WorkedExampleMismatch",
+    "ids",
+    "load",
+]

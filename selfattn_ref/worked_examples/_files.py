@@ -1,0 +1,140 @@
+"""Find the example files inside the package and turn them into arrays."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfattn_ref.worked_examples._example import (
+    Derivation,
+    Provenance,
+    Tolerance,
+    WorkedExample,
+)
+
+_DATA = resources.files("selfattn_ref.worked_examples") / "data"
+_FILE_NAME = re.compile(r"(SA\d{3})\.json")
+
+
+def ids() -> tuple[str, ...]:
+    """Return the id of every worked example, in order.
+
+    Returns
+    -------
+    tuple of str
+        Ids such as ``"SA001"``. An id is never reused, so numbers may be missing.
+
+    See Also
+    --------
+    load : The example with a given id.
+
+    Examples
+    --------
+    >>> ids()[:3]
+    ('SA001', 'SA002', 'SA003')
+    """
+    return _ids()
+
+
+@cache
+def _ids() -> tuple[str, ...]:
+    names = (_FILE_NAME.fullmatch(entry.name) for entry in _DATA.iterdir())
+    return tuple(sorted(name[1] for name in names if name))
+
+
+def load(example_id: str) -> WorkedExample:
+    """Return the worked example with this id.
+
+    Parameters
+    ----------
+    example_id : str
+        An id such as ``"SA005"``; `ids` lists them.
+
+    Returns
+    -------
+    WorkedExample
+        Read-only; every call with the same id returns the same object.
+
+    Raises
+    ------
+    TypeError
+        If `example_id` is not a string.
+    ValueError
+        If there is no such example. The message names the nearest ids that exist.
+
+    See Also
+    --------
+    ids : Every id there is.
+
+    Examples
+    --------
+    >>> load("SA001")
+    SA001: Three words, three similarities
+    >>> load("sa1")
+    Traceback (most recent call last):
+    ...
+    ValueError: no worked example has the id 'sa1'; the nearest are SA001, SA002, SA003
+    """
+    if not isinstance(example_id, str):
+        raise TypeError(f"an example id is a string such as 'SA001', got {example_id!r}")
+    # Only listed ids reach the file system, so an id cannot point outside the data directory.
+    if example_id not in ids():
+        raise ValueError(
+            f"no worked example has the id {example_id!r}; "
+            f"the nearest are {', '.join(_nearest(example_id))}"
+        )
+    return _read(example_id)
+
+
+def _nearest(unknown: str, count: int = 3) -> list[str]:
+    """Return the known ids nearest by number, or by spelling when there is no number."""
+    digits = re.search(r"\d+", unknown)
+    if digits:
+        number = int(digits[0])
+        return sorted(sorted(ids(), key=lambda known: abs(int(known[2:]) - number))[:count])
+    return difflib.get_close_matches(unknown.upper(), ids(), n=count, cutoff=0.0)
+
+
+@cache
+def _read(example_id: str) -> WorkedExample:
+    document = json.loads((_DATA / f"{example_id}.json").read_text(encoding="utf-8"))
+    entries = {**document["inputs"], **document["expected"]}
+    return WorkedExample(
+        id=document["id"],
+        title=document["title"],
+        why=document["why"],
+        page=document["page"],
+        topics=tuple(document["topics"]),
+        released=document["released"],
+        supersedes=document["supersedes"],
+        provenance=Provenance(**document["provenance"]),
+        inputs=MappingProxyType({n: _value(e) for n, e in document["inputs"].items()}),
+        expected=MappingProxyType({n: _value(e) for n, e in document["expected"].items()}),
+        descriptions=MappingProxyType({n: e["description"] for n, e in entries.items()}),
+        derivation=Derivation(**document["derivation"]),
+        tolerance=Tolerance(**document["tolerance"]),
+    )
+
+
+def _value(entry: dict[str, Any]) -> Any:
+    value = entry["value"]
+    if isinstance(value, list) and isinstance(value[0], str):
+        return tuple(value)
+    array = np.asarray(value)
+    if "indices_of" in entry:
+        return _read_only(array.astype(np.intp))
+    # A file may write 3 for 3.0: only indices and booleans are anything but float64.
+    return _read_only(array if array.dtype == np.bool_ else array.astype(np.float64))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    # The memory belongs to a bytes object, so not even `setflags(write=True)` can change it.
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)

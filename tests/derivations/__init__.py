@@ -1,0 +1,10 @@
+"""Derive the expected values of the worked examples without the code that they check.
+
+Nothing here imports NumPy or selfattn_ref. Decimals are read from the example files as exact
+fractions; exponentials and roots are taken with 50 digits; sums are plain loops. Only the last step
+rounds, to the nearest double.
+
+    python -m tests.derivations                   derive every example and compare
+    python -m tests.derivations --write SA010     fill in the expected values of a new example
+    python -m tests.derivations --release SA010   enter it in released.json: from now on it is fixed
+"""

@@ -1,0 +1,213 @@
+"""Read and write example files digit by digit, and keep the ledger of released examples."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import mpmath
+
+from tests.derivations.algebra import DIGITS
+from tests.derivations.examples import DERIVATIONS
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
+LEDGER = Path(__file__).with_name("released.json")
+
+Document: TypeAlias = dict[str, Any]
+# Hash of the numbers, or None for an id that is planned and may not be given to anything else.
+Ledger: TypeAlias = dict[str, str | None]
+
+EXAMPLE_ID = re.compile(r"SA\d{3}")
+
+
+class Number(str):
+    """A JSON number as it is written: reading it as a double would lose the decimal."""
+
+    __slots__ = ()
+
+
+def _no_such_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    repeated = sorted({key for key in keys if keys.count(key) > 1})
+    if repeated:
+        raise ValueError(f"repeated key: {', '.join(repeated)}")
+    return dict(pairs)
+
+
+def parse(text: str) -> Document:
+    """Parse strict JSON, numbers as `Number`. NaN, Infinity and repeated keys are errors."""
+    document: Document = json.loads(
+        text,
+        parse_float=Number,
+        parse_int=Number,
+        parse_constant=_no_such_constant,
+        object_pairs_hook=_no_repeated_key,
+    )
+    return document
+
+
+def read(path: Path) -> Document:
+    return parse(path.read_text(encoding="utf-8"))
+
+
+def example_files(data: Path = DATA) -> dict[str, Path]:
+    return {
+        path.stem: path for path in sorted(data.glob("*.json")) if EXAMPLE_ID.fullmatch(path.stem)
+    }
+
+
+def render(value: Any, indent: str = "") -> str:
+    """Return JSON for people: one key a line, one matrix row a line."""
+    inner = indent + "  "
+    if isinstance(value, dict):
+        lines = [f"{inner}{json.dumps(key)}: {render(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    if isinstance(value, list):
+        if any(isinstance(item, list) for item in value):
+            lines = [inner + render(item, inner) for item in value]
+            return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+        return "[" + ", ".join(render(item) for item in value) + "]"
+    if isinstance(value, Number):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def exact(value: Any) -> Any:
+    """Return the value with every number as the fraction its decimal stands for."""
+    if isinstance(value, list):
+        return [exact(item) for item in value]
+    return Fraction(value) if isinstance(value, Number) else value
+
+
+def nearest_double(value: Any) -> Any:
+    """Round every number once, to the nearest double, written in its shortest unambiguous form."""
+    if isinstance(value, list):
+        return [nearest_double(item) for item in value]
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, mpmath.mpf):
+        value = Fraction(*mpmath.libmp.to_rational(value._mpf_))
+    # Python rounds the quotient of two integers correctly, however long they are.
+    return Number(repr(float(value)))
+
+
+def shape(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        return ()
+    inner = {shape(item) for item in value}
+    if len(inner) != 1:
+        raise ValueError("the rows have different lengths")
+    return (len(value), *inner.pop())
+
+
+def derive(document: Document) -> dict[str, Any]:
+    """Return the expected values of an example, rounded to doubles, in the order of its file."""
+    function = DERIVATIONS[document["derivation"]["function"]]
+    inputs = {name: exact(entry["value"]) for name, entry in document["inputs"].items()}
+    with mpmath.workdps(DIGITS):
+        values = {name: nearest_double(value) for name, value in function(inputs).items()}
+    if values.keys() != document["expected"].keys():
+        raise ValueError(
+            f"{document['id']} expects {', '.join(document['expected'])}, "
+            f"but {function.__name__} derives {', '.join(values)}"
+        )
+    return {name: values[name] for name in document["expected"]}
+
+
+def with_derived_values(document: Document) -> Document:
+    """Return the document with shape and value of every expected entry filled in."""
+    expected = {
+        name: {
+            "description": document["expected"][name]["description"],
+            "shape": str(shape(value)),
+            "value": value,
+        }
+        for name, value in derive(document).items()
+    }
+    return {**document, "expected": expected}
+
+
+def file_text(document: Document) -> str:
+    return render(document) + "\n"
+
+
+def fingerprint(document: Document) -> str:
+    """Return the SHA-256 of the numbers of an example: inputs, expected values and tolerance.
+
+    Prose and layout may improve after a release, so they are left out; 0.5 and 0.50 are the same
+    number.
+    """
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: plain(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        return {"number": str(Fraction(value))} if isinstance(value, Number) else value
+
+    def values(entries: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: plain(entry["value"]) for name, entry in entries.items()}
+
+    content = {
+        "inputs": values(document["inputs"]),
+        "expected": values(document["expected"]),
+        "tolerance": plain(document["tolerance"]),
+    }
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def read_ledger(path: Path = LEDGER) -> Ledger:
+    ledger: Ledger = json.loads(
+        path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeated_key
+    )
+    return ledger
+
+
+def problems(ledger: Ledger, files: Mapping[str, Document]) -> list[str]:
+    """Return what is wrong between the ledger and the examples, each with what to do about it."""
+    found = []
+    planned = [f"SA{number:03d}" for number in range(1, len(ledger) + 1)]
+    if list(ledger) != planned:
+        lost = sorted(set(planned) - set(ledger))
+        found.append(
+            f"released.json must list every id from SA001 on, in order; missing: {lost}. "
+            "An id is never removed, even when its example is superseded."
+        )
+    for example_id, document in files.items():
+        if ledger.get(example_id) is None:
+            found.append(
+                f"{example_id} has a file but is not released: "
+                f"run `python -m tests.derivations --release {example_id}`."
+            )
+        elif ledger[example_id] != fingerprint(document):
+            found.append(
+                f"{example_id} is released and its numbers have changed. A released example never "
+                "changes: restore it, give the correction a new id, and name "
+                f'{example_id} there as "supersedes".'
+            )
+    found += [
+        f"{example_id} is released but its file is gone: restore it, it may be cited."
+        for example_id, released in ledger.items()
+        if released is not None and example_id not in files
+    ]
+    return found
+
+
+def forgotten(before: Ledger, now: Ledger) -> list[str]:
+    """Return the ids of an earlier ledger that a later one has lost or given other numbers."""
+    return [
+        example_id
+        for example_id, released in before.items()
+        if example_id not in now or (released is not None and now[example_id] != released)
+    ]

@@ -1,0 +1,226 @@
+"""One function for each worked example: from its inputs, every expected value.
+
+Each takes the inputs as exact fractions (words as strings, indices as fractions) and is named in
+the `derivation` of the example's file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import mpmath
+
+from tests.derivations.algebra import (
+    Matrix,
+    Real,
+    Vector,
+    cosine,
+    distance,
+    divided_by_root,
+    dot,
+    dot_products,
+    exponential,
+    logarithm,
+    mean,
+    population_variance,
+    product,
+    real,
+    softmax,
+    transpose,
+)
+
+Inputs: TypeAlias = Mapping[str, Any]
+Expected: TypeAlias = dict[str, Any]
+
+
+def rows(x: Matrix, indices: Vector) -> Matrix:
+    return [x[int(i)] for i in indices]
+
+
+def rounded(x: Real, decimals: int) -> Fraction:
+    # An irrational number has no ties, so any rule for ties will do.
+    return Fraction(int(mpmath.nint(x * 10**decimals)), 10**decimals)
+
+
+def similarities_of_three_words(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    dots = dot_products(words, words)
+    return {
+        "dot": dots,
+        "cosine": [[cosine(x, y) for y in words] for x in words],
+        "distance": [[distance(x, y) for y in words] for x in words],
+        "scaled_dot": divided_by_root(dots, len(words[0])),
+    }
+
+
+def cosine_attention_in_two_sentences(inputs: Inputs) -> Expected:
+    expected: Expected = {}
+    for sense in ("cave", "racket"):
+        words = rows(inputs["embeddings"], inputs[f"sentence_{sense}"])
+        weights = [softmax([cosine(x, y) for y in words]) for x in words]
+        expected[f"weights_{sense}"] = weights
+        expected[f"context_{sense}"] = product(weights, words)
+    bat, cave = rows(inputs["embeddings"], inputs["sentence_cave"])
+    expected["rounded_weights"] = softmax([Fraction(1), rounded(cosine(bat, cave), 2)])
+    return expected
+
+
+def averages_of_two_sentences(inputs: Inputs) -> Expected:
+    expected: Expected = {}
+    for sense in ("kitchen", "git"):
+        words = rows(inputs["embeddings"], inputs[f"sentence_{sense}"])
+        git_action, vegetable = average = [mean(axis) for axis in transpose(words)]
+        expected[f"average_{sense}"] = average
+        expected[f"lean_{sense}"] = vegetable - git_action
+    return expected
+
+
+def dot_products_of_five_words(inputs: Inputs) -> Expected:
+    return {"dot": dot_products(inputs["embeddings"], inputs["embeddings"])}
+
+
+def softmax_by_hand(inputs: Inputs) -> Expected:
+    exponentials = [exponential(score) for score in inputs["scores"]]
+    return {
+        "exponentials": exponentials,
+        "total": sum(exponentials),
+        "weights": softmax(inputs["scores"]),
+    }
+
+
+def parameter_free(words: Matrix) -> tuple[Matrix, Matrix]:
+    weights = [softmax(scores) for scores in dot_products(words, words)]
+    return weights, product(weights, words)
+
+
+def attention_without_parameters(inputs: Inputs) -> Expected:
+    weights, context = parameter_free(inputs["embeddings"])
+    return {"weights": weights, "context": context}
+
+
+def one_word_in_two_sentences(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    bank = inputs["words"].index("Bank")
+    expected: Expected = {}
+    for sense in ("money", "river"):
+        sentence = inputs[f"sentence_{sense}"]
+        weights, context = parameter_free(rows(words, sentence))
+        expected[f"weights_{sense}"] = weights
+        expected[f"context_{sense}"] = context
+        expected[f"bank_{sense}"] = context[sentence.index(bank)]
+    expected["bank_stacked"] = parameter_free(words)[1][bank]
+    return expected
+
+
+def roles_of_one_word(inputs: Inputs) -> Expected:
+    return {
+        role: product([inputs["embedding"]], inputs[f"w_{role}"])[0]
+        for role in ("query", "key", "value")
+    }
+
+
+def attention_with_learned_roles(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    query, key, value = (product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value"))
+    scores = dot_products(query, key)
+    scaled_scores = divided_by_root(scores, len(key[0]))
+    weights = [softmax(row) for row in scaled_scores]
+    free_weights, free_context = parameter_free(words)
+    return {
+        "query": query,
+        "key": key,
+        "value": value,
+        "scores": scores,
+        "scaled_scores": scaled_scores,
+        "weights": weights,
+        "context": product(weights, value),
+        "parameter_free_weights": free_weights,
+        "parameter_free_context": free_context,
+    }
+
+
+def scores_and_variances(inputs: Inputs) -> Expected:
+    query, key = inputs["query"], inputs["key"]
+    scores = dot_products(query, key)
+    # The variance of the scaled scores is that of the scores over the width: exact, without roots.
+    width = len(key[0])
+    return {
+        "scores": scores,
+        "scaled_scores": divided_by_root(scores, width),
+        "variance_query": population_variance(query),
+        "variance_key": population_variance(key),
+        "variance_scores": population_variance(scores),
+        "variance_scaled_scores": population_variance(scores) / width,
+    }
+
+
+def causal_attention(inputs: Inputs) -> Expected:
+    query, key, value = inputs["query"], inputs["key"], inputs["value"]
+    mask = [[j <= i for j in range(len(key))] for i in range(len(query))]
+    scaled_scores = divided_by_root(dot_products(query, key), len(key[0]))
+    weights = [softmax(*row) for row in zip(scaled_scores, mask, strict=True)]
+    return {
+        "mask": mask,
+        "scaled_scores": scaled_scores,
+        "weights": weights,
+        "output": product(weights, value),
+    }
+
+
+def one_phrase_under_three_matrices(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    expected: Expected = {}
+    for reading in ("free", "literal", "idiom"):
+        # Without parameters the matrix between the two words is the identity.
+        left = words if reading == "free" else product(words, inputs[f"bilinear_{reading}"])
+        scores = dot_products(left, words)
+        weights = [softmax(row) for row in scores]
+        expected[f"scores_{reading}"] = scores
+        expected[f"weights_{reading}"] = weights
+        expected[f"context_{reading}"] = product(weights, words)
+    return expected
+
+
+def attention_without_mask(inputs: Inputs) -> Expected:
+    query, key, value = inputs["query"], inputs["key"], inputs["value"]
+    weights = [softmax(row) for row in divided_by_root(dot_products(query, key), len(key[0]))]
+    return {"weights": weights, "output": product(weights, value)}
+
+
+def softmax_at_three_temperatures(inputs: Inputs) -> Expected:
+    expected: Expected = {"weights": [], "entropy": [], "optimum": []}
+    for temperature in inputs["temperatures"]:
+        divided = [score / temperature for score in inputs["scores"]]
+        weights = softmax(divided)
+        entropy = -mpmath.fsum(p * logarithm(p) for p in weights)
+        optimum = real(temperature) * logarithm(sum(exponential(score) for score in divided))
+        attained = dot(weights, inputs["scores"]) + real(temperature) * entropy
+        if abs(attained - optimum) > mpmath.mpf(10) ** (5 - mpmath.mp.dps):
+            raise ArithmeticError("the weights do not attain the optimum")
+        expected["weights"].append(weights)
+        expected["entropy"].append(entropy)
+        expected["optimum"].append(optimum)
+    return expected
+
+
+DERIVATIONS: dict[str, Callable[[Inputs], Expected]] = {
+    function.__name__: function
+    for function in (
+        similarities_of_three_words,
+        cosine_attention_in_two_sentences,
+        averages_of_two_sentences,
+        dot_products_of_five_words,
+        softmax_by_hand,
+        attention_without_parameters,
+        one_word_in_two_sentences,
+        roles_of_one_word,
+        attention_with_learned_roles,
+        scores_and_variances,
+        causal_attention,
+        one_phrase_under_three_matrices,
+        attention_without_mask,
+        softmax_at_three_temperatures,
+    )
+}

@@ -1,0 +1,96 @@
+"""The build fails, and says where and why, for every kind of defect that a page can have.
+
+Each defect stands on a page of its own, in a small book with the settings, the extensions and the
+build command of the real one. One build serves all defects that leave the cells running; a failing
+cell ends its build.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.pages.sources import ROOT
+
+HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
+
+
+def cell(code: str, title: str) -> str:
+    return f"{HEADER}# {title}\n\n```{{code-cell}} python\n{code}\n```\n"
+
+
+# page: (source, what the report must say of it)
+DEFECTS = {
+    "reference": ("# A\n\nSee {ref}`nowhere`.\n", "undefined label: 'nowhere'"),
+    "python_name": ("# B\n\n{func}`selfattn_ref.nothing`\n", "selfattn_ref.nothing"),
+    "citation": ("# C\n\n{cite:p}`nobody2099nothing`\n", "nobody2099nothing"),
+    "equation": ("# D\n\nEquation {eq}`eq-none`.\n", "eq-none"),
+    "tex": ("# E\n\n$\\frac{1$\n", "math"),
+    "anchor": ("# F\n\n[text](#not-there)\n", "not-there"),
+    "picture": ("# G\n\n![](dot.svg)\n", "image without a caption"),
+    "warning": (cell("import warnings\nwarnings.warn('beware')", "H"), "stderr"),
+    "drawing": (
+        cell("from book._lib import figures\nfigures.bars(['a'], [('b', [1], 'key')], y_label='y',"
+             " alt='One bar of height 1, drawn in the color of keys.')", "I"),
+        "image without a caption",
+    ),
+}  # fmt: skip
+WRONG_NUMBER = cell(
+    "from selfattn_ref.worked_examples import load\nload('SA005').check(total=6.5351)", "J"
+)
+
+
+def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.CompletedProcess[str]:
+    """Build a book of the given pages as `make book` does."""
+    for name in ("selfattn_ref", "tools", "book/_ext", "book/_lib", "book/assets"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("_config.yml", "requirements.txt"):
+        shutil.copy(ROOT / name, folder / name)
+    shutil.copy(ROOT / "book" / "references.bib", folder / "book")
+    (folder / "book" / "index.md").write_text("# Index\n")
+    (folder / "book" / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    for name, (text, _) in pages.items():
+        (folder / "book" / f"{name}.md").write_text(text)
+    chapters = "".join(f"  - file: book/{name}\n" for name in pages)
+    (folder / "_toc.yml").write_text(f"format: jb-book\nroot: book/index\nchapters:\n{chapters}")
+    environment = os.environ | {"PYTHONPATH": ""}
+    return subprocess.run(
+        [sys.executable, "-m", "tools.build_book"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return what the build says of a book in which every page has a defect."""
+    result = build(tmp_path_factory.mktemp("defects"), DEFECTS)
+    assert result.returncode == 1
+    return result.stderr
+
+
+class TestStrictBuild:
+    @pytest.mark.parametrize("name", DEFECTS)
+    def test_a_defect_is_reported_with_its_page_and_cause(self, report: str, name: str) -> None:
+        cause = DEFECTS[name][1]
+        lines = [line for line in report.splitlines() if f"book/{name}.md" in line]
+        assert any(cause in line for line in lines), f"{cause!r} not in {lines}"
+
+    def test_every_line_of_the_report_names_a_page(self, report: str) -> None:
+        _, *lines = report.strip().splitlines()
+        assert all("book/" in line for line in lines), report
+
+    def test_a_wrong_number_is_reported_with_its_page_and_the_right_one(
+        self, tmp_path: Path
+    ) -> None:
+        result = build(tmp_path, {"number": (WRONG_NUMBER, "")})
+        assert result.returncode == 1
+        assert any("book/number.md" in line for line in result.stderr.splitlines())
+        assert "SA005" in result.stdout
+        assert "got 6.5351, expected 6.53493" in result.stdout

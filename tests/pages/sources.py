@@ -1,0 +1,72 @@
+"""Read the sources of the pages, for the tests of this folder."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+BOOK = ROOT / "book"
+
+CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```$", re.M | re.S)
+OPTIONS = re.compile(r"\A(?:---\n(?P<block>.*?)^---\n|(?P<lines>(?:^:[^\n]*\n)+))", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell: its options and its lines."""
+
+    options: dict[str, Any]
+    code: str
+
+    @property
+    def tags(self) -> list[str]:
+        return list(self.options.get("tags", []))
+
+    @property
+    def visible(self) -> bool:
+        return not {"remove-cell", "remove-input", "hide-input", "hide-cell"} & set(self.tags)
+
+
+def pages() -> list[Path]:
+    """Return every page of the table of contents, in reading order."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    found = [toc["root"]]
+
+    def walk(entries: list[dict[str, Any]]) -> None:
+        for entry in entries:
+            found.append(entry["file"])
+            walk(entry.get("sections", []))
+
+    for part in toc["parts"]:
+        walk(part["chapters"])
+    return [ROOT / f"{name}.md" for name in found]
+
+
+def cells(text: str) -> list[Cell]:
+    """Return the code cells of a page, hidden ones included."""
+    found = []
+    for body in CELL.findall(text):
+        match = OPTIONS.match(body)
+        options: dict[str, Any] = {}
+        if match:
+            block = match["block"] or re.sub(r"^:(\w+):", r"\1:", match["lines"], flags=re.M)
+            options = yaml.safe_load(block)
+        found.append(Cell(options, body[match.end() if match else 0 :]))
+    return found
+
+
+def prose(text: str) -> str:
+    """Return a page without front matter, code, and roles that code or a label fills."""
+    text = re.sub(r"\A---\n.*?^---\n", "", text, flags=re.M | re.S)
+    text = CELL.sub("", text)
+    text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.M | re.S)
+    text = re.sub(r"\{[\w:]+\}`[^`]*`", "", text)
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+def relative(path: Path) -> str:
+    """Return the name of a page inside the book, such as concepts/similarity."""
+    return path.relative_to(BOOK).with_suffix("").as_posix()

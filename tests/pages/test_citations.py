@@ -1,0 +1,38 @@
+"""Every source is cited, every citation has a source, every source can be found."""
+
+import re
+
+import pytest
+from pybtex.database import Entry, parse_file
+
+from tests.pages.sources import BOOK, pages
+
+SOURCES: dict[str, Entry] = dict(parse_file(str(BOOK / "references.bib")).entries)
+CITED = {
+    key.strip()
+    for page in pages()
+    for group in re.findall(r"\{cite:[a-z]+\}`([^`]+)`", page.read_text(encoding="utf-8"))
+    for key in group.split(",")
+}
+
+
+class TestCitations:
+    def test_every_source_is_cited(self) -> None:
+        assert not set(SOURCES) - CITED, "references.bib: in the list, cited nowhere"
+
+    def test_every_citation_has_a_source(self) -> None:
+        assert not CITED - set(SOURCES), "cited, but not in references.bib"
+
+    @pytest.mark.parametrize("key", sorted(SOURCES))
+    def test_a_source_has_an_identifier(self, key: str) -> None:
+        fields = SOURCES[key].fields
+        if key.startswith("source0"):
+            assert re.search(r"file 00\d\\_[0-9a-f]{16}\.txt", fields["note"])
+            return
+        assert "doi" in fields or fields.get("archiveprefix") == "arXiv"
+        if "doi" in fields:
+            assert re.fullmatch(r"10\.\d{4,}/\S+", fields["doi"])
+        if "eprint" in fields:
+            assert re.fullmatch(r"\d{4}\.\d{4,5}", fields["eprint"])
+        assert key.startswith(SOURCES[key].persons["author"][0].last_names[0].lower()[:4])
+        assert fields["year"] in key

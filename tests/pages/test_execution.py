@@ -1,0 +1,66 @@
+"""Pages are executed again whenever something that they import has changed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from book._ext.execution import DEPENDENCIES
+from tests.pages.sources import ROOT
+from tools.build_book import INPUTS
+from tools.fingerprint import fingerprint
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in DEPENDENCIES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tmp_path / name)
+        else:
+            shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+class TestFingerprint:
+    def test_a_copy_has_the_fingerprint_of_the_original(self, copy: Path) -> None:
+        assert fingerprint(copy, DEPENDENCIES) == fingerprint(ROOT, DEPENDENCIES)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "selfattn_ref/weights.py",
+            "selfattn_ref/worked_examples/data/SA005.json",
+            "book/_lib/figures.py",
+            "book/_lib/palette.py",
+            "requirements.txt",
+        ],
+    )
+    def test_a_changed_dependency_changes_it_and_restoring_restores_it(
+        self, copy: Path, name: str
+    ) -> None:
+        before = fingerprint(copy, DEPENDENCIES)
+        content = (copy / name).read_bytes()
+        (copy / name).write_bytes(content + b"\n")
+        assert fingerprint(copy, DEPENDENCIES) != before
+        (copy / name).write_bytes(content)
+        assert fingerprint(copy, DEPENDENCIES) == before
+
+    def test_a_new_and_a_renamed_file_change_it(self, copy: Path) -> None:
+        before = fingerprint(copy, DEPENDENCIES)
+        new = copy / "selfattn_ref" / "new.py"
+        new.touch()
+        with_new = fingerprint(copy, DEPENDENCIES)
+        renamed = new.rename(new.with_name("renamed.py"))
+        assert len({before, with_new, fingerprint(copy, DEPENDENCIES)}) == 3
+        renamed.unlink()
+        assert fingerprint(copy, DEPENDENCIES) == before
+
+    def test_compiled_files_do_not_count(self, copy: Path) -> None:
+        before = fingerprint(copy, DEPENDENCIES)
+        cache = copy / "selfattn_ref" / "__pycache__"
+        cache.mkdir(exist_ok=True)
+        (cache / "weights.cpython-311.pyc").write_bytes(b"x")
+        assert fingerprint(copy, DEPENDENCIES) == before
+
+    def test_what_the_cells_depend_on_is_an_input_of_the_build(self) -> None:
+        assert all(any(d == i or d.startswith(f"{i}/") for i in INPUTS) for d in DEPENDENCIES)

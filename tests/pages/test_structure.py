@@ -1,0 +1,169 @@
+"""Every page has the form that CONTRIBUTING.md describes."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.pages.sources import BOOK, ROOT, cells, pages, prose, relative
+
+PAGES = pages()
+LESSONS = [page for page in PAGES if page.parent.name == "concepts"]
+EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=relative)
+EVERY_LESSON = pytest.mark.parametrize("page", LESSONS, ids=relative)
+
+SECTIONS = ["The rule", "What can go wrong", "Exercises", "In practice", "Further reading"]
+
+
+class TestAllPages:
+    def test_every_file_of_the_book_is_in_the_table_of_contents(self) -> None:
+        assert sorted(BOOK.rglob("*.md")) == sorted(PAGES)
+
+    def test_no_page_stands_twice_in_the_table_of_contents(self) -> None:
+        assert len(set(PAGES)) == len(PAGES)
+
+    @EVERY_PAGE
+    def test_the_label_of_a_page_is_its_path(self, page: Path) -> None:
+        name = relative(page)
+        label = re.search(r"^\((.+)\)=\n# ", page.read_text(encoding="utf-8"), re.M)
+        assert label, f"{name}: no label before the title"
+        expected = {name.replace("/", "-").replace("_", "-")}
+        expected.add(re.sub(r"^reference-", "", *expected))
+        expected.add(re.sub(r"-index$", "", re.sub(r"^reference-", "", name.replace("/", "-"))))
+        assert label[1] in expected
+
+    @EVERY_PAGE
+    def test_a_page_with_cells_says_which_kernel_and_one_without_starts_none(
+        self, page: Path
+    ) -> None:
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith("---\nfile_format: mystnb\n") == bool(cells(text))
+
+    @EVERY_PAGE
+    def test_labels_are_not_numbered(self, page: Path) -> None:
+        text = page.read_text(encoding="utf-8")
+        for label in re.findall(r"^\((.+)\)=$|:label: (.+)$|\(eq-([\w-]+)\)$", text, re.M):
+            assert not re.search(r"\d", "".join(label)), f"{relative(page)}: label {label}"
+
+    @EVERY_PAGE
+    def test_every_cell_is_python_that_parses(self, page: Path) -> None:
+        text = page.read_text(encoding="utf-8")
+        for cell in cells(text):
+            ast.parse(cell.code)
+        assert len(cells(text)) == text.count("{code-cell}"), "a cell has another form"
+
+    @EVERY_PAGE
+    def test_visible_cells_are_short_and_import_the_library_and_numpy_only(
+        self, page: Path
+    ) -> None:
+        for cell in cells(page.read_text(encoding="utf-8")):
+            if not cell.visible:
+                continue
+            lines = [line for line in cell.code.splitlines() if line.strip()]
+            assert len(lines) <= 12, f"{relative(page)}: {len(lines)} lines from {lines[0]!r}"
+            assert max(map(len, lines)) <= 92, f"{relative(page)}: a long line in {lines[0]!r}"
+            for node in ast.walk(ast.parse(cell.code)):
+                names = []
+                if isinstance(node, ast.Import):
+                    names = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom):
+                    names = [node.module or ""]
+                for name in names:
+                    assert name.split(".")[0] in {"numpy", "selfattn_ref"}, name
+
+    @EVERY_PAGE
+    def test_every_figure_has_a_caption_and_a_description(self, page: Path) -> None:
+        for cell in cells(page.read_text(encoding="utf-8")):
+            if "figures." not in cell.code or "import figures" in cell.code:
+                continue
+            figure = cell.options.get("mystnb", {}).get("figure", {})
+            assert figure.get("caption", "").strip(), f"{relative(page)}: a figure has no caption"
+            assert figure["name"].startswith(f"fig-{page.stem}-"), figure["name"]
+            assert "alt=" in cell.code, f"{relative(page)}: {figure['name']} has no alt"
+
+    @EVERY_PAGE
+    def test_a_loaded_example_is_checked(self, page: Path) -> None:
+        code = "\n".join(cell.code for cell in cells(page.read_text(encoding="utf-8")))
+        loaded = dict(re.findall(r"^(\w+) = load\(\"(SA\d{3})\"\)$", code, re.M))
+        for name, example in loaded.items():
+            assert f"{name}.check(" in code, f"{relative(page)}: {example} is not checked"
+
+    def test_every_example_is_used_by_the_page_that_it_names(self) -> None:
+        from selfattn_ref.worked_examples import ids, load
+
+        names = {relative(page): page.read_text(encoding="utf-8") for page in PAGES}
+        for example_id in ids():
+            page = load(example_id).page
+            if page in names:  # the page of an example may be written later than its numbers
+                assert f'"{example_id}"' in names[page], f"{page} does not use {example_id}"
+
+
+class TestLessons:
+    @EVERY_LESSON
+    def test_it_says_what_the_reader_will_do_and_need(self, page: Path) -> None:
+        opening = prose(page.read_text(encoding="utf-8")).split("\n# ")[1].split("\n## ")[0]
+        assert "\nYou will " in opening
+        assert "\nYou need " in opening
+
+    @EVERY_LESSON
+    def test_it_asks_a_question_before_the_rule(self, page: Path) -> None:
+        assert "?" in page.read_text(encoding="utf-8").split("## The rule")[0]
+
+    @EVERY_LESSON
+    def test_its_sections_stand_in_order(self, page: Path) -> None:
+        found = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.M)
+        assert [title for title in found if title in SECTIONS] == SECTIONS
+
+    @EVERY_LESSON
+    def test_its_title_begins_with_a_verb(self, page: Path) -> None:
+        verbs = {"Ask", "Give", "Measure", "Mix", "Read", "See", "Turn"}
+        title = re.search(r"^# (\w+)", page.read_text(encoding="utf-8"), re.M)
+        assert title is not None
+        assert title[1] in verbs
+
+    @EVERY_LESSON
+    def test_it_has_a_figure_and_a_labeled_equation(self, page: Path) -> None:
+        text = page.read_text(encoding="utf-8")
+        assert f"name: fig-{page.stem}-" in text
+        assert re.search(r"^\$\$ \(eq-[a-z-]+\)$", text, re.M)
+
+    @EVERY_LESSON
+    def test_it_has_two_to_five_exercises_each_with_a_hidden_solution(self, page: Path) -> None:
+        text = page.read_text(encoding="utf-8")
+        exercises = re.findall(r"\{exercise-start\}\n:label: (ex-[\w-]+)", text)
+        solutions = re.findall(r"\{solution-start\} (ex-[\w-]+)\n:class: dropdown", text)
+        assert 2 <= len(exercises) <= 5
+        assert solutions == exercises
+        assert all(name.startswith(f"ex-{page.stem}-") for name in exercises)
+
+    @EVERY_LESSON
+    def test_some_solution_runs(self, page: Path) -> None:
+        text = page.read_text(encoding="utf-8")
+        solutions = re.findall(r"\{solution-start\}.*?\{solution-end\}", text, re.S)
+        assert any("{code-cell}" in solution for solution in solutions)
+
+    @EVERY_LESSON
+    def test_it_cites_a_source(self, page: Path) -> None:
+        assert "{cite:" in page.read_text(encoding="utf-8")
+
+
+class TestApiPages:
+    def test_every_public_function_is_described_once(self) -> None:
+        import selfattn_ref
+
+        folder = BOOK / "reference" / "api"
+        described = []
+        for page in folder.glob("*.md"):
+            described += re.findall(r"autofunction:: (\w+)", page.read_text(encoding="utf-8"))
+        public = [*selfattn_ref.__all__, "ids", "load"]
+        assert sorted(described) == sorted(public)
+
+    def test_every_module_has_a_page_of_its_name(self) -> None:
+        modules = {
+            path.stem
+            for path in (ROOT / "selfattn_ref").glob("[a-z]*")
+            if path.suffix == ".py" or (path / "__init__.py").exists()
+        }
+        described = {path.stem for path in (BOOK / "reference" / "api").glob("*.md")} - {"index"}
+        assert described == modules

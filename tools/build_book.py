@@ -1,0 +1,163 @@
+"""Build the book strictly, show what happens, and end with a summary.
+
+Sphinx runs afresh whenever an input has changed: a second, incremental run would forgive what
+the first one refused. The results of the cells come from the cache where nothing that they
+depend on has changed.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from jupyter_cache import get_cache
+
+from book._ext.execution import DEPENDENCIES
+from tools.check_site import check_site
+from tools.fingerprint import fingerprint
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "_build"
+SITE = BUILD / "html"
+RECORD = BUILD / "built.json"
+INPUTS = ("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "tools")
+
+RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
+
+PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception)")
+# The kernels listen on this machine only, for the seconds that a page takes.
+KERNEL_NOTE = "[IPKernelApp] WARNING | Kernel is running over TCP without encryption"
+CHECKED = re.compile(r"^SA\d{3} checked:")
+
+
+def main() -> int:
+    """Build where needed; return the exit code."""
+    started = time.monotonic()
+    inputs = fingerprint(ROOT, INPUTS)
+    if RECORD.is_file():
+        record = json.loads(RECORD.read_text())
+        if record["inputs"] == inputs and record["site"] == listing(SITE):
+            print("Nothing has changed since the last build.")
+            return report(record["summary"], time.monotonic() - started)
+    RECORD.unlink(missing_ok=True)
+    for folder in (SITE, BUILD / ".doctrees", BUILD / "jupyter_execute"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+    problems, executed = run_jupyter_book()
+    cells, checked, unexecuted = read_cells()
+    problems += unexecuted
+    if not problems:
+        problems += check_site(SITE)
+    if problems:
+        print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
+        print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
+        return 1
+    summary = {
+        "pages": len(list(SITE.glob("book/**/*.html"))),
+        "cells": cells,
+        "executed": executed,
+        "examples": len(checked),
+        "checks": sum(checked.values()),
+        "warnings": 0,
+    }
+    BUILD.mkdir(exist_ok=True)
+    record = {"inputs": inputs, "site": listing(SITE), "summary": summary}
+    RECORD.write_text(json.dumps(record, indent=1))
+    return report(summary, time.monotonic() - started)
+
+
+def run_jupyter_book() -> tuple[list[str], int]:
+    """Run the build, echo its lines, and return its problems and the pages it executed."""
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
+    command += ["--keep-going", "--all"]
+    environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
+    environment.setdefault("SOURCE_DATE_EPOCH", RELEASED)
+    problems = []
+    executed = 0
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            plain = re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip().split("\r")[-1]
+            if plain.startswith(KERNEL_NOTE):
+                continue
+            print(line, end="", flush=True)
+            executed += "Executing notebook" in plain
+            if PROBLEM.search(plain):
+                problems.append(plain.replace(f"{ROOT}{os.sep}", ""))
+    if process.returncode and not problems:
+        problems.append(f"jupyter-book ended with exit code {process.returncode}: see above")
+    return problems, executed
+
+
+def read_cells() -> tuple[int, dict[str, int], list[str]]:
+    """Count the executed cells and the worked examples checked; list the pages not executed."""
+    cells = 0
+    checked: dict[str, int] = {}
+    unexecuted = []
+    cache = get_cache(BUILD / ".executed" / fingerprint(ROOT, DEPENDENCIES))
+    sources = BUILD / "jupyter_execute"
+    for path in sorted(sources.rglob("*.ipynb")):
+        notebook = nbformat.read(path, nbformat.NO_CONVERT)
+        page = path.relative_to(sources).with_suffix(".md")
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        if not code:
+            continue
+        try:
+            notebook = cache.get_cache_bundle(cache.match_cache_notebook(notebook).pk).nb
+        except KeyError:
+            unexecuted.append(f"{page}: its cells were not executed")
+            continue
+        for cell in notebook.cells:
+            if cell.cell_type != "code":
+                continue
+            cells += 1
+            if cell.execution_count is None:
+                unexecuted.append(f"{page}: a cell was not executed: {cell.source[:60]!r}")
+            for output in cell.outputs:
+                text = "".join(output.get("data", {}).get("text/plain", ""))
+                if CHECKED.match(text):
+                    checked[text[:5]] = checked.get(text[:5], 0) + 1
+    return cells, checked, unexecuted
+
+
+def report(summary: dict[str, int], seconds: float) -> int:
+    """Print the summary of a successful build."""
+    print(
+        f"\nThe book is built.\n"
+        f"  pages                    {summary['pages']}\n"
+        f"  cells executed           {summary['cells']}"
+        f" (pages run anew in the last build: {summary['executed']})\n"
+        f"  worked examples checked  {summary['examples']} (in {summary['checks']} places)\n"
+        f"  warnings                 {summary['warnings']}\n"
+        f"  seconds                  {seconds:.1f}\n"
+        f"  open                     {(SITE / 'index.html').as_uri()}"
+    )
+    return 0
+
+
+def listing(folder: Path) -> str:
+    """Return a hash of the names, sizes and times of all files of a folder."""
+    state = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            facts = path.stat()
+            state.update(f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode())
+    return state.hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

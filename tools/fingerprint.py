@@ -1,0 +1,18 @@
+"""Hash files by path and content, to know whether a result is still that of its inputs."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def fingerprint(root: Path, names: Iterable[str]) -> str:
+    """Return a hash of all files below `names`, which are folders or files of `root`."""
+    digest = hashlib.sha256()
+    for name in names:
+        top = root / name
+        files = sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top]
+        for path in files:
+            if "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
