@@ -16,9 +16,6 @@ _ENTRIES_SHOWN = 5
 class WorkedExampleMismatch(AssertionError):
     """Computed values disagree with the expected values of a worked example."""
 
-    # Shown in front of the report in a traceback: the name that a reader can import.
-    __module__ = "selfattn_ref.worked_examples"
-
 
 class Tolerance(NamedTuple):
     """How far a computed number may be from the expected one.
