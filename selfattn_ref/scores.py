@@ -88,7 +88,7 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> _checks.Array:
 
     Returns
     -------
-    ndarray, shape of `scores`
+    ndarray, shape of scores
         Scores in [−cap, cap], in the same order as before; those much smaller than the cap
         hardly change.
 

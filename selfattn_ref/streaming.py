@@ -401,12 +401,12 @@ def streaming_attention_vjp(
 
     Returns
     -------
-    d_query : ndarray, shape of `query`
+    d_query : ndarray, shape of query
         Gradient with respect to the queries. A query with nobody to attend to gets zeros, and
         adds nothing to the other gradients.
-    d_key : ndarray, shape of `key`
+    d_key : ndarray, shape of key
         Gradient with respect to the keys. A key that nobody may attend to gets zeros.
-    d_value : ndarray, shape of `value`
+    d_value : ndarray, shape of value
         Likewise. An axis that was broadcast is summed over. The dtype is the common one of all
         inputs; 16-bit inputs are computed in float32.
 

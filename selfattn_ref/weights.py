@@ -25,7 +25,7 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
 
     Returns
     -------
-    ndarray, shape of `x`
+    ndarray, shape of x
         Weights in [0, 1]. A row that is all :math:`-\infty`, or empty, has no weight to give:
         zeros. A row with a NaN or :math:`+\infty` is all NaN. The dtype is that of `x`;
         16-bit inputs are computed in float32, integers in float64.
@@ -87,7 +87,7 @@ def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
 
     Returns
     -------
-    ndarray, shape of `x`
+    ndarray, shape of x
         Numbers that are at most 0, in nats. A row that is all :math:`-\infty` stays so: the
         logarithm of its zero weights. A row with a NaN or :math:`+\infty` is all NaN. Dtypes
         as in `softmax`.
