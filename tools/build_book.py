@@ -7,6 +7,7 @@ depend on has changed.
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from pathlib import Path
 
 import nbformat
 from jupyter_cache import get_cache
+from jupyter_cache.base import JupyterCacheAbstract
+from jupyter_cache.executors import load_executor
 
 from book._ext.execution import DEPENDENCIES
 from tools.check_site import check_site
@@ -53,7 +56,8 @@ def main() -> int:
     for folder in (SITE, BUILD / ".doctrees", BUILD / "jupyter_execute"):
         shutil.rmtree(folder, ignore_errors=True)
 
-    problems, executed = run_jupyter_book()
+    executed = execute_ahead()
+    problems = run_jupyter_book()
     cells, checked, unexecuted = read_cells()
     problems = with_causes(problems + unexecuted)
     if not problems:
@@ -76,14 +80,47 @@ def main() -> int:
     return report(summary, time.monotonic() - started)
 
 
-def run_jupyter_book() -> tuple[list[str], int]:
-    """Run the build, echo its lines, and return its problems and the pages it executed."""
+def cached_pages() -> JupyterCacheAbstract:
+    """Return the cache for the library, the plotting helpers and the packages as they are now."""
+    folder = BUILD / ".executed" / fingerprint(ROOT, DEPENDENCIES)
+    folder.mkdir(parents=True, exist_ok=True)
+    return get_cache(folder)
+
+
+def execute_ahead() -> int:
+    """Execute the pages that are not in the cache, one on each core; return their number.
+
+    Sphinx, which would execute one after the other, then finds them there. A page that fails is
+    executed again by Sphinx, which reports it.
+    """
+    cache = cached_pages()
+    before = {record.uri: record.pk for record in cache.list_cache_records()}
+    pages = [str(path) for path in sorted((ROOT / "book").rglob("*.md")) if has_cells(path)]
+    for page in pages:
+        cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
+    os.environ["PYTHONPATH"] = str(ROOT)
+    os.environ["PYTHONHASHSEED"] = "0"
+    logger = logging.getLogger("execute")
+    logger.setLevel(logging.INFO)
+    load_executor("local-parallel", cache, logger=logger).run_and_cache(
+        filter_uris=pages, timeout=120
+    )
+    after = {record.uri: record.pk for record in cache.list_cache_records()}
+    return sum(before.get(page) != pk for page, pk in after.items())
+
+
+def has_cells(page: Path) -> bool:
+    """Tell whether a page is one that MyST-NB executes."""
+    return page.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb\n")
+
+
+def run_jupyter_book() -> list[str]:
+    """Run the build, echo its lines, and return its problems."""
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
     command += ["--keep-going", "--all"]
     environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     environment.setdefault("SOURCE_DATE_EPOCH", RELEASED)
     problems = []
-    executed = 0
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -99,12 +136,11 @@ def run_jupyter_book() -> tuple[list[str], int]:
             if plain.startswith(KERNEL_NOTE):
                 continue
             print(line, end="", flush=True)
-            executed += "Executing notebook" in plain
             if PROBLEM.search(plain):
                 problems.append(plain.replace(f"{ROOT}{os.sep}", ""))
     if process.returncode and not problems:
         problems.append(f"jupyter-book ended with exit code {process.returncode}: see above")
-    return problems, executed
+    return problems
 
 
 def with_causes(problems: list[str]) -> list[str]:
@@ -128,7 +164,7 @@ def read_cells() -> tuple[int, dict[str, int], list[str]]:
     cells = 0
     checked: dict[str, int] = {}
     unexecuted = []
-    cache = get_cache(BUILD / ".executed" / fingerprint(ROOT, DEPENDENCIES))
+    cache = cached_pages()
     sources = BUILD / "jupyter_execute"
     for path in sorted(sources.rglob("*.ipynb")):
         notebook = nbformat.read(path, nbformat.NO_CONVERT)
