@@ -67,7 +67,8 @@ def test_parameters_that_have_a_default_are_optional_and_no_others(name):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_are_arrays_with_a_shape_or_numbers(name):
     for result in FunctionDoc(getattr(selfattn_ref, name))["Returns"]:
-        assert re.match(r"ndarray( of bool| of float64)?, shape |float$|AttentionState$", result.type)
+        array = r"ndarray( of bool| of float64)?, shape "
+        assert re.match(rf"{array}|float$|AttentionState$", result.type)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
