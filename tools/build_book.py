@@ -7,23 +7,20 @@ depend on has changed.
 
 import hashlib
 import json
-import logging
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 from jupyter_cache import get_cache
-from jupyter_cache.base import JupyterCacheAbstract
-from jupyter_cache.executors import load_executor
 
-from book._ext.execution import DEPENDENCIES
 from tools.check_site import check_site
-from tools.fingerprint import fingerprint
+from tools.fingerprint import cache_folder, fingerprint
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
@@ -33,7 +30,10 @@ INPUTS = ("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref",
 
 RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
 
-PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception)")
+ENDED = "the build ended with exit code"
+PROBLEM = re.compile(
+    rf"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception|{ENDED})"
+)
 FAILED = "WARNING: Executing notebook failed"
 # The error at the end of a traceback and, where its message goes on, two lines more.
 ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
@@ -56,7 +56,7 @@ def main() -> int:
     for folder in (SITE, BUILD / ".doctrees", BUILD / "jupyter_execute"):
         shutil.rmtree(folder, ignore_errors=True)
 
-    executed = execute_ahead()
+    executed = execute_pages()
     problems = run_jupyter_book()
     cells, checked, unexecuted = read_cells()
     problems = with_causes(problems + unexecuted)
@@ -80,47 +80,10 @@ def main() -> int:
     return report(summary, time.monotonic() - started)
 
 
-def cached_pages() -> JupyterCacheAbstract:
-    """Return the cache for the library, the plotting helpers and the packages as they are now."""
-    folder = BUILD / ".executed" / fingerprint(ROOT, DEPENDENCIES)
-    folder.mkdir(parents=True, exist_ok=True)
-    return get_cache(folder)
-
-
-def execute_ahead() -> int:
-    """Execute the pages that are not in the cache, one on each core; return their number.
-
-    Sphinx, which would execute one after the other, then finds them there. A page that fails is
-    executed again by Sphinx, which reports it.
-    """
-    cache = cached_pages()
-    before = {record.uri: record.pk for record in cache.list_cache_records()}
-    pages = [str(path) for path in sorted((ROOT / "book").rglob("*.md")) if has_cells(path)]
-    for page in pages:
-        cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
-    os.environ["PYTHONPATH"] = str(ROOT)
-    os.environ["PYTHONHASHSEED"] = "0"
-    logger = logging.getLogger("execute")
-    logger.setLevel(logging.INFO)
-    load_executor("local-parallel", cache, logger=logger).run_and_cache(
-        filter_uris=pages, timeout=120
-    )
-    after = {record.uri: record.pk for record in cache.list_cache_records()}
-    return sum(before.get(page) != pk for page, pk in after.items())
-
-
-def has_cells(page: Path) -> bool:
-    """Tell whether a page is one that MyST-NB executes."""
-    return page.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb\n")
-
-
-def run_jupyter_book() -> list[str]:
-    """Run the build, echo its lines, and return its problems."""
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
-    command += ["--keep-going", "--all"]
+def run(command: list[str]) -> Iterator[str]:
+    """Run a command of the build, echo its lines as they come, and yield them."""
     environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     environment.setdefault("SOURCE_DATE_EPOCH", RELEASED)
-    problems = []
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -132,15 +95,27 @@ def run_jupyter_book() -> list[str]:
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            plain = COLOR.sub("", line).rstrip().split("\r")[-1]
-            if plain.startswith(KERNEL_NOTE):
-                continue
-            print(line, end="", flush=True)
-            if PROBLEM.search(plain):
-                problems.append(plain.replace(f"{ROOT}{os.sep}", ""))
-    if process.returncode and not problems:
-        problems.append(f"jupyter-book ended with exit code {process.returncode}: see above")
-    return problems
+            plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
+            if not plain.startswith(KERNEL_NOTE):
+                print(plain, flush=True)
+                yield plain
+    if process.returncode:
+        yield f"{ENDED} {process.returncode}"
+
+
+def execute_pages() -> int:
+    """Execute the pages that are not in the cache; return their number."""
+    lines = list(run([sys.executable, "-m", "tools.execute_pages"]))
+    return sum("Execution Successful" in line for line in lines)
+
+
+def run_jupyter_book() -> list[str]:
+    """Run Jupyter Book and return its problems."""
+    program = Path(sys.executable).with_name("jupyter-book")
+    lines = run([str(program), "build", ".", "-W", "-n", "--keep-going", "--all"])
+    problems = [line for line in lines if PROBLEM.search(line)]
+    ended = [line for line in problems if line.startswith(ENDED)]
+    return [line for line in problems if line not in ended] or ended
 
 
 def with_causes(problems: list[str]) -> list[str]:
@@ -164,7 +139,7 @@ def read_cells() -> tuple[int, dict[str, int], list[str]]:
     cells = 0
     checked: dict[str, int] = {}
     unexecuted = []
-    cache = cached_pages()
+    cache = get_cache(cache_folder(ROOT))
     sources = BUILD / "jupyter_execute"
     for path in sorted(sources.rglob("*.ipynb")):
         notebook = nbformat.read(path, nbformat.NO_CONVERT)

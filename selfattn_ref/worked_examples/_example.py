@@ -176,7 +176,7 @@ class WorkedExample:
         >>> example.check(query=[0.32, 0.59, 0.86])  # as one of the sources prints it
         Traceback (most recent call last):
         ...
-        selfattn_ref.worked_examples.WorkedExampleMismatch: SA008: Query, key and value of "Bank"
+        selfattn_ref.worked_examples._example.WorkedExampleMismatch: SA008: Query, key and value of "Bank"
           query: 3 of 3 entries differ
             query[0]: got 0.32, expected 0.29, off by 0.03, allowed 1.29e-13
             query[1]: got 0.59, expected 0.74, off by 0.15, allowed 1.74e-13
