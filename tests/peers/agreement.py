@@ -2,15 +2,16 @@
 
 The library promises an error of at most 4 ε (1 + max |score|) max |value|. A peer promises
 nothing, but is held to the same: the two are then at most twice that apart. Here ε is that of
-the type in which the coarser of the two computes. A gradient is measured by its own largest
-number, and may be off by more, since it is a longer chain of products.
+the type in which the coarser of the two computes. With 16 bits, both round the result, and the
+peer perhaps the weights. A gradient is measured by its own largest number, and may be off by
+more, since it is a longer chain of products.
 """
 
 import numpy as np
 
 # Every size another prime, so that no two axes can be swapped unnoticed.
 B, H, TQ, TK, D_K, D_V = 2, 3, 5, 7, 11, 13
-FORWARD, BACKWARD = 8, 64
+FORWARD, HALF, BACKWARD = 8, 2, 16
 
 LARGEST = {}  # (library, what): (the largest difference in those units, how many are allowed)
 
@@ -64,15 +65,16 @@ def attention_agrees(library, ours, theirs, arrays, *, eps=None, scale=None, bia
     """Require that two outputs of attention agree, as far as their type can say."""
     query, key, value = arrays
     eps = epsilon(ours.dtype) if eps is None else eps
+    half = eps > 1e-4
     agree(
         library,
         f"forward {ours.dtype}",
         ours,
         theirs,
         eps=eps,
-        # The types of 16 bits round the result alone, whatever the scores.
-        reach=1 + highest_score(query, key, scale=scale, bias=bias) if eps < 1e-4 else 1.0,
+        reach=1.0 if half else 1 + highest_score(query, key, scale=scale, bias=bias),
         size=float(np.abs(value.astype(np.float64)).max(initial=0)),
+        allowed=HALF if half else FORWARD,
     )
 
 
