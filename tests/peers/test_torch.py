@@ -139,8 +139,11 @@ class TestScaledDotProductAttention:
     def test_scores_in_the_thousands(self, dtype):
         query, key, value = inputs(dtype)
         arrays = 30 * query, 30 * key, value
+        theirs = torch_attention(*arrays)
         ours = sa.scaled_dot_product_attention(*arrays)
-        attention_agrees("PyTorch", ours, torch_attention(*arrays), arrays)
+        attention_agrees("PyTorch", ours, theirs, arrays)
+        streamed = sa.streaming_attention(*arrays, block_size=1)
+        attention_agrees("PyTorch", streamed, theirs, arrays)
 
     def test_grouped_heads_share_keys_as_with_enable_gqa(self):
         query, key, value = inputs(lead=(B, 6))[0], *inputs(lead=(B, 3), seed=4)[1:]
