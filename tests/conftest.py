@@ -4,6 +4,9 @@ import os
 
 from hypothesis import settings
 
+# Other libraries are compared with in an environment of their own: `make test-peers`.
+collect_ignore = ["peers"]
+
 # The same examples on every run and every machine: a red test is red for everybody.
 settings.register_profile("quick", derandomize=True, max_examples=40, deadline=None)
 # New examples each time, many of them: `HYPOTHESIS_PROFILE=deep pytest`.
