@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
 
 from book._lib import palette
 from book._lib.page import number
@@ -231,6 +232,141 @@ def bars(
     return Drawing(figure, alt)
 
 
+def flows(
+    shares: Array,
+    givers: Sequence[str],
+    *,
+    alt: str,
+    takers: Sequence[str] | None = None,
+    row: int = 0,
+    taker_title: str = "",
+    giver_title: str = "",
+    height: float = 3.2,
+) -> Drawing:
+    """Draw who takes how much from whom, as ribbons as wide as the shares.
+
+    The ribbons of one row stand out and have their numbers; those of the others are faint.
+    """
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.add_subplot()
+    axes.axis("off")
+    left = takers or givers
+    axes.set(xlim=(-0.5, 1.72), ylim=(max(len(left), len(givers)) - 0.4, -1.1))
+    for place in sorted(range(len(left)), key=lambda place: place == row):
+        hue = palette.WEIGHT.light if place == row else palette.FAINT.light
+        for other, share in enumerate(shares[place]):
+            bend = [(0, place), (0.5, place), (0.5, other), (1, other)]
+            ribbon = Path(bend, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+            wide = 22 * float(share) if place == row else 7 * float(share)
+            axes.add_patch(PathPatch(ribbon, fill=False, ec=hue, lw=wide, capstyle="butt"))
+    for place, name in enumerate(left):
+        hue = palette.QUERY.light if place == row else palette.MUTED.light
+        weight = "bold" if place == row else "normal"
+        axes.text(-0.05, place, name, color=hue, fontweight=weight, ha="right", va="center")
+    for place, name in enumerate(givers):
+        text = f"{name}  {number(float(shares[row, place]), 3)}"
+        axes.text(1.05, place, text, color=palette.VALUE.light, fontweight="bold", va="center")
+    axes.text(-0.05, -0.85, taker_title, color=palette.MUTED.light, ha="right", va="center")
+    axes.text(1.05, -0.85, giver_title, color=palette.MUTED.light, va="center")
+    return Drawing(figure, alt)
+
+
+def grids(
+    panels: Sequence[tuple[str, Array, dict[str, tuple[Sequence[float], str]]]],
+    *,
+    alt: str,
+    limits: tuple[float, float, float, float],
+    across: int = 2,
+    places: dict[str, tuple[float, float]] | None = None,
+) -> Drawing:
+    """Draw the grid of the plane after a matrix, with arrows on it.
+
+    A panel is (title, matrix, arrows): a row vector x of the grid goes to x times the matrix.
+    An arrow is name: (where it ends, role of the color). The shaded cell was the unit square.
+    """
+    down = -(-len(panels) // across)
+    left, right, bottom, top = limits
+    side = WIDTH / across
+    figure = Figure(figsize=(WIDTH, down * (side * (top - bottom) / (right - left) + 0.3)))
+    drawn = figure.subplots(down, across, squeeze=False)
+    reach = 4 * int(max(map(abs, limits)) + 1)
+    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    for axes, (title, matrix, arrows) in zip(drawn.flat, panels, strict=False):
+        for at in range(-reach, reach + 1):
+            for line in ([(at, -reach), (at, reach)], [(-reach, at), (reach, at)]):
+                hue = palette.MUTED if at == 0 else palette.FAINT
+                axes.plot(*(np.array(line) @ matrix).T, color=hue.light, lw=1.3 if at == 0 else 0.8)
+        axes.fill(*(square @ matrix).T, color=palette.FAINT.light, alpha=0.6, lw=0)
+        for name, (end, role) in arrows.items():
+            hue = palette.NAMES[role]
+            _arrow(axes, (0, 0), end, hue.light)
+            _label(axes, name, end, (places or {}).get(name, (4, 3)), hue.light)
+        axes.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[])
+        axes.set_aspect("equal")
+        axes.set_title(title, pad=6)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+    for axes in drawn.flat[len(panels) :]:
+        axes.set_visible(False)
+    figure.tight_layout(h_pad=1.2, w_pad=1.0)
+    return Drawing(figure, alt)
+
+
+def levels(
+    panels: Sequence[tuple[str, Array, dict[str, Array], Sequence[float]]],
+    *,
+    alt: str,
+    limits: Sequence[tuple[float, float, float, float]],
+    query_name: str,
+    places: dict[str, tuple[float, float]] | None = None,
+) -> Drawing:
+    """Draw the lines on which the score of one query is constant, over the plane of the keys.
+
+    A panel is (title, query, keys by name, levels), with limits of its own. Each line has its
+    score, each key its name; a dashed line has a negative score.
+    """
+    spans = [(top - bottom) / (right - left) for left, right, bottom, top in limits]
+    figure = Figure(figsize=(WIDTH, sum(span * WIDTH * 0.86 + 0.45 for span in spans)))
+    drawn = figure.subplots(len(panels), 1, squeeze=False, height_ratios=spans)
+    for axes, (title, query, keys, heights), box in zip(drawn.flat, panels, limits, strict=True):
+        q = np.asarray(query, dtype=float)
+        along = np.array([-q[1], q[0]])
+        axes.set(xlim=box[:2], ylim=box[2:], xticks=[], yticks=[])
+        axes.set_aspect("equal")
+        for level in heights:
+            foot = level * q / (q @ q)
+            role = "negative" if level < 0 else "score" if level else "muted"
+            hue, style = palette.NAMES[role].light, "--" if level < 0 else "-"
+            axes.axline(tuple(foot), tuple(foot + along), color=hue, lw=1.3, ls=style)
+            at, sides = _rim(foot, along, box)
+            axes.annotate(
+                number(level, 0),
+                at,
+                xytext=(3 * sides[0], 3 * sides[1]),
+                textcoords="offset points",
+                color=hue,
+                ha=("right", "center", "left")[sides[0] + 1],
+                va=("top", "center", "bottom")[sides[1] + 1],
+                annotation_clip=False,
+            )
+        _arrow(axes, (0, 0), (q[0], q[1]), palette.QUERY.light)
+        _label(
+            axes,
+            query_name,
+            (q[0], q[1]),
+            (places or {}).get(query_name, (5, -4)),
+            palette.QUERY.light,
+        )
+        for name, (x, y) in keys.items():
+            axes.plot(x, y, "o", color=palette.KEY.light, ms=6.5)
+            _label(axes, name, (x, y), (places or {}).get(name, (6, 3)), palette.KEY.light)
+        axes.set_title(title, pad=20)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+    figure.tight_layout(h_pad=1.6)
+    return Drawing(figure, alt)
+
+
 def _arrow(axes: Axes, start: Sequence[float], end: Sequence[float], hue: str) -> None:
     axes.annotate(
         "",
@@ -258,6 +394,23 @@ def _label(
         fontweight="bold",
         ha="left" if shift[0] >= 0 else "right",
         va="bottom" if shift[1] >= 0 else "top",
+    )
+
+
+def _rim(
+    foot: Array, along: Array, box: tuple[float, float, float, float]
+) -> tuple[tuple[float, float], tuple[int, int]]:
+    """Return where a line leaves a box on its way up, or to the right, and through which side."""
+    left, right, _, top = box
+    way = along if (along[1], along[0]) > (0, 0) else -along
+    with np.errstate(divide="ignore"):
+        to_top = (top - foot[1]) / way[1]
+        to_side = ((right if way[0] > 0 else left) - foot[0]) / way[0]
+    if way[1] and (not way[0] or to_top <= to_side):
+        return (float(foot[0] + to_top * way[0]), top), (0, 1)
+    return (
+        (right if way[0] > 0 else left, float(foot[1] + to_side * way[1])),
+        (1 if way[0] > 0 else -1, 0),
     )
 
 

@@ -30,6 +30,17 @@ def drawings() -> dict[str, figures.Drawing]:
             x_label="x", y_label="y", alt=ALT,
         ),
         "bars": figures.bars(["a", "b"], [("c", SHARES[0], "key")], y_label="y", alt=ALT),
+        "flows": figures.flows(
+            SHARES, ["a", "b"], taker_title="takes", giver_title="gives", alt=ALT,
+        ),
+        "grids": figures.grids(
+            [("before", np.eye(2), {}), ("after", SHARES, {"a": ((1, 2), "query")})],
+            limits=(-1, 3, -1, 3), alt=ALT,
+        ),
+        "levels": figures.levels(
+            [("keys", np.array([2.0, 1.0]), {"a": np.array([1.0, 2.0])}, (-1, 0, 1, 2))],
+            limits=[(-1, 3, -1, 3)], query_name="query", alt=ALT,
+        ),
     }  # fmt: skip
 
 

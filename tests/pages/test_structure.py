@@ -9,7 +9,7 @@ import pytest
 from tests.pages.sources import BOOK, ROOT, cells, pages, prose, relative
 
 PAGES = pages()
-LESSONS = [page for page in PAGES if page.parent.name == "concepts"]
+LESSONS = [page for page in PAGES if page.parent.name in {"concepts", "analogies"}]
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=relative)
 EVERY_LESSON = pytest.mark.parametrize("page", LESSONS, ids=relative)
 
@@ -113,11 +113,15 @@ class TestLessons:
     @EVERY_LESSON
     def test_its_sections_stand_in_order(self, page: Path) -> None:
         found = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.M)
-        assert [title for title in found if title in SECTIONS] == SECTIONS
+        expected = list(SECTIONS)
+        if page.parent.name == "analogies":  # what goes wrong with an analogy is that it ends
+            expected[1] = "Where it breaks"
+        assert [title for title in found if title in {*SECTIONS, *expected}] == expected
 
     @EVERY_LESSON
     def test_its_title_begins_with_a_verb(self, page: Path) -> None:
         verbs = {"Ask", "Give", "Measure", "Mix", "Read", "See", "Turn"}
+        verbs |= {"Choose", "Follow", "Look", "Stretch", "Tell"}
         title = re.search(r"^# (\w+)", page.read_text(encoding="utf-8"), re.M)
         assert title is not None
         assert title[1] in verbs
