@@ -321,9 +321,7 @@ def intervals(
     return Drawing(figure, alt)
 
 
-def _name_ends(
-    axes: Axes, ends: Iterable[tuple[str, float, float, str]], away: float = 6
-) -> None:
+def _name_ends(axes: Axes, ends: Iterable[tuple[str, float, float, str]], away: float = 6) -> None:
     """Write names to the right of (x, y), moved up or down where they would overlap."""
     apart = 13.5  # points
     named = [(name, x, y, hue) for name, x, y, hue in ends if name]
