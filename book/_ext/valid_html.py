@@ -1,5 +1,6 @@
 """Mend what the extensions and the theme write into the pages against the rules of HTML."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 SUMMARY = '<summary aria-label="Show or hide the pages of this section">'
+# numpydoc makes the numbers of references unique in the book; readers need them in one docstring.
+DOCSTRING_REFERENCE = re.compile(r"(?<=[\[>])R[0-9a-f]{12}-(\d+)(?=[\]<])")
 REPEATED_IDS = {"exercise-content", "solution-content", "proof-content"}
 
 
@@ -54,6 +57,7 @@ def mend_pages(app: Sphinx, exception: Exception | None) -> None:
             page = path.read_text(encoding="utf-8")
             for written, needed in REPLACEMENTS:
                 page = page.replace(written, needed)
+            page = DOCSTRING_REFERENCE.sub(r"\1", page)
             path.write_text(page, encoding="utf-8")
 
 
