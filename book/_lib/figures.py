@@ -268,7 +268,7 @@ def panels(
         for order, (_, y, role) in enumerate(lines):
             axes.plot(x, y, color=palette.NAMES[role].light, ls=styles[order % len(styles)])
         if log_x:
-            axes.set_xscale("log")
+            _log_axis(axes, x)
         axes.set(ylabel=y_label, xlim=(x[0], x[-1]))
         axes.set_title(title, pad=8)
         if y_limits:
@@ -310,22 +310,32 @@ def intervals(
         )
         ends.append((name, x[-1], middle[-1], hue))
     if log_x:
-        axes.set_xscale("log")
+        _log_axis(axes, x)
     if level:
         axes.axhline(level[0], color=palette.MUTED.light, lw=1.2, ls=(0, (4, 3)))
         ends.append((level[1], x[-1], level[0], palette.MUTED.light))
     if y_limits:
         axes.set_ylim(*y_limits)
     axes.set(xlabel=x_label, ylabel=y_label)
-    _name_ends(axes, ends, away=12)
+    figure.subplots_adjust(right=0.74)
+    _name_ends(axes, ends, away=6)
     return Drawing(figure, alt)
+
+
+def _log_axis(axes: Axes, x: Array) -> None:
+    """Make the horizontal axis logarithmic, with a tick for every number if there are few."""
+    axes.set_xscale("log")
+    if len(x) <= 8:
+        axes.set_xticks(x, [f"{at:g}" for at in x])
+        axes.minorticks_off()
 
 
 def _name_ends(axes: Axes, ends: Iterable[tuple[str, float, float, str]], away: float = 6) -> None:
     """Write names to the right of (x, y), moved up or down where they would overlap."""
     apart = 13.5  # points
+    axes.get_ylim()  # the limits are settled now, before they are used
     named = [(name, x, y, hue) for name, x, y, hue in ends if name]
-    size = axes.get_position().height * axes.figure.get_figheight() * 72
+    size = axes.bbox.height * 72 / axes.figure.dpi
     scale = axes.transAxes.inverted()
     at = [scale.transform(axes.transData.transform((x, y)))[1] * size for _, x, y, _ in named]
     order = sorted(range(len(named)), key=lambda place: (at[place], -place))
@@ -336,6 +346,7 @@ def _name_ends(axes: Axes, ends: Iterable[tuple[str, float, float, str]], away: 
             if push > 0:
                 heights[low] -= push
                 heights[high] += push
+        heights = [min(max(level, 7), size) for level in heights]  # and stay beside the axes
     for place, level in zip(order, heights, strict=True):
         name, _, _, hue = named[place]
         axes.annotate(
