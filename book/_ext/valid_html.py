@@ -11,7 +11,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 SUMMARY = '<summary aria-label="Show or hide the pages of this section">'
 # numpydoc makes the numbers of references unique in the book; readers need them in one docstring.
 DOCSTRING_REFERENCE = re.compile(r"(?<=[\[>])R[0-9a-f]{12}-(\d+)(?=[\]<])")
-REPEATED_IDS = {"exercise-content", "solution-content", "proof-content"}
+REPEATED_IDS = {"exercise-content", "solution-content", "proof-content", "proof"}
 
 
 class UniqueIds(SphinxPostTransform):
@@ -20,8 +20,10 @@ class UniqueIds(SphinxPostTransform):
     default_priority = 400
 
     def run(self, **kwargs: Any) -> None:
-        """Visit every section of the page."""
-        for section in self.document.findall(nodes.section):
+        """Visit every section of the page, and the box of every proof."""
+        for section in self.document.findall(
+            lambda node: isinstance(node, nodes.section | nodes.admonition)
+        ):
             repeated = REPEATED_IDS.intersection(section["ids"])
             section["ids"] = [name for name in section["ids"] if name not in repeated]
             section["classes"] += sorted(repeated.difference(section["classes"]))

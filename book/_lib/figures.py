@@ -367,6 +367,136 @@ def levels(
     return Drawing(figure, alt)
 
 
+def walks(
+    paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
+) -> Drawing:
+    """Draw many thin paths, one a row, and the two lines plus and minus the envelope."""
+    figure = Figure(figsize=(WIDTH, 3.2))
+    axes = figure.add_subplot()
+    x = np.arange(paths.shape[-1])
+    axes.plot(x, paths.T, color=palette.SCORE.light, lw=0.8, alpha=0.45)
+    for sign in (1, -1):
+        axes.plot(x, sign * envelope, color=palette.INK.light)
+    _name_ends(axes, [(name, x[-1], envelope[-1], palette.INK.light)])
+    axes.set(xlabel=x_label, ylabel=y_label, xlim=(0, x[-1]))
+    return Drawing(figure, alt)
+
+
+def panels(
+    parts: Sequence[tuple[str, str, Array, Sequence[tuple[str, Array, str]]]],
+    *,
+    alt: str,
+    x_label: str,
+    log_x: bool = False,
+    y_limits: Sequence[tuple[float, float]] | None = None,
+    height: float = 2.5,
+) -> Drawing:
+    """Draw panels of lines, one under the other, each line with its name at its right end.
+
+    A part is (title, label of the vertical axis, x, lines), a line (name, y, role). Names that
+    would overlap move apart; a line without a name belongs to its neighbor.
+    """
+    figure = Figure(figsize=(WIDTH, height * len(parts)))
+    styles = ("-", (0, (6, 2)), (0, (2, 1.6)), "-.")
+    for place, (title, y_label, x, lines) in enumerate(parts):
+        axes = figure.add_subplot(len(parts), 1, place + 1)
+        axes.grid(axis="y")
+        for order, (_, y, role) in enumerate(lines):
+            axes.plot(x, y, color=palette.NAMES[role].light, ls=styles[order % len(styles)])
+        if log_x:
+            _log_axis(axes, x)
+        axes.set(ylabel=y_label, xlim=(x[0], x[-1]))
+        axes.set_title(title, pad=8)
+        if y_limits:
+            axes.set_ylim(*y_limits[place])
+        if place == len(parts) - 1:
+            axes.set_xlabel(x_label)
+    figure.tight_layout(h_pad=1.4, rect=(0, 0, 0.76, 1))
+    for axes, (_, _, x, lines) in zip(figure.axes, parts, strict=True):
+        ends = [(name, x[-1], y[-1], palette.NAMES[role].light) for name, y, role in lines if name]
+        _name_ends(axes, ends)
+    return Drawing(figure, alt)
+
+
+def intervals(
+    x: Array,
+    series: Sequence[tuple[str, Array, Array, str]],
+    *,
+    alt: str,
+    x_label: str,
+    y_label: str,
+    level: tuple[float, str] | None = None,
+    log_x: bool = False,
+    y_limits: tuple[float, float] | None = None,
+    height: float = 2.9,
+) -> Drawing:
+    """Draw estimates as points, each with the interval that it stands for.
+
+    A series is (name, estimates, half widths of the intervals, role); `level` is a horizontal
+    line with a name, such as what a theorem predicts.
+    """
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.add_subplot()
+    axes.grid(axis="y")
+    ends = []
+    for place, (name, middle, half, role) in enumerate(series):
+        hue = palette.NAMES[role].light
+        axes.errorbar(
+            x, middle, half, fmt="os^D"[place % 4], color=hue, ms=5, lw=1.8, capsize=4, capthick=1.8
+        )
+        ends.append((name, x[-1], middle[-1], hue))
+    if log_x:
+        _log_axis(axes, x)
+    if level:
+        axes.axhline(level[0], color=palette.MUTED.light, lw=1.2, ls=(0, (4, 3)))
+        ends.append((level[1], x[-1], level[0], palette.MUTED.light))
+    if y_limits:
+        axes.set_ylim(*y_limits)
+    axes.set(xlabel=x_label, ylabel=y_label)
+    figure.subplots_adjust(right=0.74)
+    _name_ends(axes, ends, away=6)
+    return Drawing(figure, alt)
+
+
+def _log_axis(axes: Axes, x: Array) -> None:
+    """Make the horizontal axis logarithmic, with a tick for every number if there are few."""
+    axes.set_xscale("log")
+    if len(x) <= 8:
+        axes.set_xticks(x, [f"{at:g}" for at in x])
+        axes.minorticks_off()
+
+
+def _name_ends(axes: Axes, ends: Iterable[tuple[str, float, float, str]], away: float = 6) -> None:
+    """Write names to the right of (x, y), moved up or down where they would overlap."""
+    apart = 13.5  # points
+    axes.get_ylim()  # the limits are settled now, before they are used
+    named = [(name, x, y, hue) for name, x, y, hue in ends if name]
+    size = axes.bbox.height * 72 / axes.figure.dpi
+    scale = axes.transAxes.inverted()
+    at = [scale.transform(axes.transData.transform((x, y)))[1] * size for _, x, y, _ in named]
+    order = sorted(range(len(named)), key=lambda place: (at[place], -place))
+    heights = [min(max(at[place], 0), size) for place in order]
+    for _ in range(200):  # neighbors that are too close push each other away
+        for low, high in zip(range(len(order)), range(1, len(order)), strict=False):
+            push = (apart - (heights[high] - heights[low])) / 2
+            if push > 0:
+                heights[low] -= push
+                heights[high] += push
+        heights = [min(max(level, 7), size) for level in heights]  # and stay beside the axes
+    for place, level in zip(order, heights, strict=True):
+        name, _, _, hue = named[place]
+        axes.annotate(
+            name,
+            (1, level / size),
+            xycoords="axes fraction",
+            xytext=(away, 0),
+            textcoords="offset points",
+            color=hue,
+            va="center",
+            annotation_clip=False,
+        )
+
+
 def _arrow(axes: Axes, start: Sequence[float], end: Sequence[float], hue: str) -> None:
     axes.annotate(
         "",

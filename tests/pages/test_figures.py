@@ -1,5 +1,6 @@
 """Figures: readable in both themes and on a phone, described, and the same at every build."""
 
+import itertools
 import re
 import xml.etree.ElementTree as ET
 
@@ -41,6 +42,17 @@ def drawings() -> dict[str, figures.Drawing]:
             [("keys", np.array([2.0, 1.0]), {"a": np.array([1.0, 2.0])}, (-1, 0, 1, 2))],
             limits=[(-1, 3, -1, 3)], query_name="query", alt=ALT,
         ),
+        "walks": figures.walks(
+            np.array([[0, 1, 0, -1, 0]]), np.sqrt(x), "root", x_label="x", y_label="y", alt=ALT
+        ),
+        "panels": figures.panels(
+            [("A", "y", x, [("a", x, "query"), ("b", x, "key")]), ("B", "y", x, [("", x, "ink")])],
+            y_limits=[(0, 1), (0, 2)], x_label="x", alt=ALT,
+        ),
+        "intervals": figures.intervals(
+            x, [("a", x, 0.1 + x, "score")], level=(0.5, "half"), y_limits=(-1, 2), x_label="x",
+            y_label="y", alt=ALT,
+        ),
     }  # fmt: skip
 
 
@@ -70,6 +82,16 @@ class TestDrawing:
         ours = {color.light for color in palette.NAMES.values()}
         # Matplotlib writes the black of paths that are not drawn.
         assert set(re.findall(r"#[0-9a-f]{6}\b", drawing.svg)) - {"#000000"} <= ours
+
+    def test_names_at_the_ends_of_lines_do_not_overlap(self) -> None:
+        x = np.linspace(0, 1, 5)
+        lines = [(name, x, "ink") for name in ("first", "second", "third")]
+        svg = figures.panels([("A", "y", x, lines)], x_label="x", alt=ALT).svg
+        at = [
+            float(re.findall(r'y="([\d.]+)"', svg[: svg.index(f">{name}<")])[-1])
+            for name, _, _ in lines
+        ]
+        assert min(abs(a - b) for a, b in itertools.combinations(at, 2)) >= 13
 
     def test_two_builds_give_the_same_bytes(self) -> None:
         assert {k: d.svg for k, d in drawings().items()} == {k: d.svg for k, d in DRAWINGS.items()}

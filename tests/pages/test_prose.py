@@ -63,6 +63,11 @@ QUOTED = {
         "0.15": "an input",
         "3.2": "a section of a paper",
     },
+    "scaling/other-scalings": {
+        "0.01": "the bound of a paper",
+        "0.99": "an input",
+        "4.1": "a definition in a paper",
+    },
 }
 
 AVOIDED = re.compile(

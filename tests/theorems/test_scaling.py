@@ -1,0 +1,298 @@
+"""The theorems of the part "Scaling", by exact enumeration or against 40 digits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from selfattn_ref import softmax, softmax_vjp
+
+Vector = tuple[Fraction, ...]
+small = st.integers(-4, 4).map(Fraction)
+value_lists = st.lists(small, min_size=2, max_size=3)
+
+
+def dot(q: Sequence[Fraction], k: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(q, k, strict=True)), Fraction(0))
+
+
+def mean(values: Iterable[Fraction]) -> Fraction:
+    listed = list(values)
+    return sum(listed, Fraction(0)) / len(listed)
+
+
+def variance(values: Iterable[Fraction]) -> Fraction:
+    listed = list(values)
+    middle = mean(listed)
+    return mean((value - middle) ** 2 for value in listed)
+
+
+def centered(values: Sequence[Fraction]) -> list[Fraction]:
+    return [value - mean(values) for value in values]
+
+
+def all_vectors(values: Sequence[Fraction], width: int) -> list[Vector]:
+    """Return all vectors with these entries: equally likely if the entries are independent."""
+    return list(itertools.product(values, repeat=width))
+
+
+def rotations_and_signs(vector: Sequence[Fraction]) -> list[Vector]:
+    """Return vectors whose entries have mean 0 and one variance, however related they are."""
+    n = len(vector)
+    turned = [tuple(vector[(i + shift) % n] for i in range(n)) for shift in range(n)]
+    return turned + [tuple(-x for x in v) for v in turned]
+
+
+SIGNS = [Fraction(-1), Fraction(1)]
+
+
+class TestVarianceOfADotProduct:
+    """thm-dot-product-variance: the variance is d_k times the product of the variances."""
+
+    @given(value_lists, value_lists, st.integers(1, 3))
+    def test_it_holds_for_independent_entries(
+        self, first: list[Fraction], second: list[Fraction], width: int
+    ) -> None:
+        first, second = centered(first), centered(second)
+        pairs = itertools.product(all_vectors(first, width), all_vectors(second, width))
+        products = [dot(q, k) for q, k in pairs]
+        assert mean(products) == 0
+        assert variance(products) == width * variance(first) * variance(second)
+
+    @given(value_lists, st.lists(small, min_size=2, max_size=4))
+    def test_the_entries_of_one_side_may_be_related_in_any_way(
+        self, values: list[Fraction], vector: list[Fraction]
+    ) -> None:
+        values, width = centered(values), len(vector)
+        keys = rotations_and_signs(vector)
+        products = [dot(q, k) for q in all_vectors(values, width) for k in keys]
+        assert mean(products) == 0
+        assert variance(products) == width * variance(values) * variance(k[0] for k in keys)
+
+    def test_uncorrelated_entries_that_are_not_independent_suffice_within(self) -> None:
+        # One entry is ±2 and the others are 0: uncorrelated, and far from independent.
+        queries = [
+            tuple(s * 2 * Fraction(i == j) for i in range(3)) for j in range(3) for s in SIGNS
+        ]
+        products = [dot(q, k) for q in queries for k in all_vectors(SIGNS, 3)]
+        assert variance(products) == 3 * Fraction(4, 3)
+
+    def test_it_fails_if_both_sides_are_correlated_within(self) -> None:
+        equal = [(s,) * 4 for s in SIGNS]
+        assert variance(dot(q, k) for q in equal for k in equal) == 16
+
+    def test_it_fails_though_all_entries_are_independent_in_pairs(self) -> None:
+        cases = [(q, tuple(t * x for x in q)) for q in all_vectors(SIGNS, 3) for t in SIGNS]
+        entries = [q + k for q, k in cases]
+        for i, j in itertools.combinations(range(6), 2):
+            counts = [sum(e[i] == a and e[j] == b for e in entries) for a in SIGNS for b in SIGNS]
+            assert counts == [4, 4, 4, 4]
+        assert variance(dot(q, k) for q, k in cases) == 9
+
+
+class TestMeansThatAreNotZero:
+    """thm-dot-product-means: the mean and the variance for independent entries with any means."""
+
+    @given(value_lists, value_lists, st.integers(1, 3))
+    def test_it_holds_for_any_values(
+        self, first: list[Fraction], second: list[Fraction], width: int
+    ) -> None:
+        pairs = itertools.product(all_vectors(first, width), all_vectors(second, width))
+        products = [dot(q, k) for q, k in pairs]
+        (m, v), (n, w) = ((mean(x), variance(x)) for x in (first, second))
+        assert mean(products) == width * m * n
+        assert variance(products) == width * (v * w + v * n**2 + m**2 * w)
+
+
+class TestRowsShareAQuery:
+    """thm-rows-share-a-query: uncorrelated scores whose squares are correlated."""
+
+    @given(
+        st.lists(st.lists(small, min_size=2, max_size=2), min_size=1, max_size=4),
+        value_lists,
+    )
+    def test_it_holds_for_any_queries(
+        self, queries: list[list[Fraction]], values: list[Fraction]
+    ) -> None:
+        keys = all_vectors(centered(values), 2)
+        sigma = variance(values)
+        lengths = [dot(q, q) for q in queries]
+        for q, length in zip(queries, lengths, strict=True):
+            assert variance(dot(q, k) for k in keys) == sigma * length
+        rows = [(dot(q, k), dot(q, other)) for q in queries for k in keys for other in keys]
+        assert mean(a * b for a, b in rows) == 0 == mean(a for a, _ in rows)
+        together = mean(a**2 * b**2 for a, b in rows)
+        alone = mean(a**2 for a, _ in rows) * mean(b**2 for _, b in rows)
+        assert together - alone == sigma**2 * variance(lengths)
+
+    def test_scores_of_unequal_queries_are_not_independent(self) -> None:
+        keys = all_vectors(SIGNS, 1)
+        rows = [(q * k[0], q * other[0]) for q in (1, 3) for k in keys for other in keys]
+        hot = [abs(a) == 3 for a, _ in rows]
+        both = [abs(a) == 3 == abs(b) for a, b in rows]
+        assert sum(both) / len(rows) != (sum(hot) / len(rows)) ** 2
+
+
+class TestScoresOfFreshWeights:
+    """thm-scores-of-fresh-weights: fixed words, random matrices."""
+
+    @given(st.tuples(small, small), st.tuples(small, small))
+    def test_it_holds_over_all_matrices_of_signs(self, x: Vector, y: Vector) -> None:
+        width = 2
+        columns = all_vectors(SIGNS, 2)  # a column of a matrix with two rows
+        matrices = list(itertools.product(columns, repeat=width))
+        queries = [tuple(dot(x, column) for column in matrix) for matrix in matrices]
+        keys = [tuple(dot(y, column) for column in matrix) for matrix in matrices]
+        products = [dot(q, k) for q in queries for k in keys]
+        assert mean(products) == 0
+        assert variance(products) / width == dot(x, x) * dot(y, y)
+
+
+scores = st.lists(st.floats(-30, 30), min_size=2, max_size=7)
+
+
+def jacobian(p: np.ndarray) -> np.ndarray:
+    return np.diag(p) - np.outer(p, p)
+
+
+class TestSoftmaxJacobian:
+    """thm-softmax-jacobian: diag(p) - p pᵀ, against derivatives with 40 digits."""
+
+    @given(st.lists(st.floats(-8, 8), min_size=2, max_size=4))
+    def test_it_is_the_table_of_derivatives(self, s: list[float]) -> None:
+        with mpmath.workdps(40):
+
+            def share(i: int, *moved: mpmath.mpf) -> mpmath.mpf:
+                powers = [mpmath.exp(x) for x in moved]
+                return powers[i] / mpmath.fsum(powers)
+
+            expected = [
+                [
+                    float(
+                        mpmath.diff(
+                            lambda *m, i=i: share(i, *m),
+                            tuple(s),
+                            tuple(int(j == o) for o in range(len(s))),
+                        )
+                    )
+                    for j in range(len(s))
+                ]
+                for i in range(len(s))
+            ]
+        np.testing.assert_allclose(jacobian(softmax(s)), expected, atol=1e-14)
+
+    @given(scores)
+    def test_rows_add_up_to_zero_and_the_library_multiplies_by_it(self, s: list[float]) -> None:
+        p = softmax(s)
+        np.testing.assert_allclose(jacobian(p).sum(axis=-1), 0, atol=1e-15)
+        gradient = np.cos(np.arange(len(s)))
+        np.testing.assert_allclose(softmax_vjp(p, gradient), jacobian(p) @ gradient, atol=1e-15)
+
+
+class TestBoundsOnTheJacobian:
+    """thm-softmax-jacobian-norm: between max p(1 - p) and twice that, at most one half."""
+
+    @given(scores)
+    def test_every_entry_and_the_norm_are_within_the_bounds(self, s: list[float]) -> None:
+        p = softmax(s)
+        largest = (p * (1 - p)).max()
+        norm = np.linalg.norm(jacobian(p), 2)
+        assert np.abs(jacobian(p)).max() <= largest + 1e-15
+        assert largest - 1e-15 <= norm <= min(2 * largest, 0.5) + 1e-15
+
+    def test_both_ends_are_reached_or_nearly_so(self) -> None:
+        assert np.linalg.norm(jacobian(np.array([0.5, 0.5, 0.0])), 2) == pytest.approx(0.5)
+        n = 1000
+        equal = np.full(n, 1 / n)  # the exact norm is 1/n, the exact maximum (1 - 1/n)/n
+        assert np.linalg.norm(jacobian(equal), 2) * n == pytest.approx(1)
+        assert 1 / n / ((1 - 1 / n) / n) < 1.002
+
+
+class TestSaturation:
+    """thm-saturation: what is left to the others bounds every gradient, the winner's included."""
+
+    @given(scores)
+    def test_the_norm_is_at_most_twice_what_the_winner_leaves(self, s: list[float]) -> None:
+        p = softmax(s)
+        left = np.delete(p, p.argmax()).sum()
+        assert np.linalg.norm(jacobian(p), 2) <= 2 * left + 1e-15
+        lead = max(s) - sorted(s)[-2]
+        assert left <= (len(s) - 1) * np.exp(-lead) * (1 + 1e-12)
+
+    @given(scores)
+    def test_the_winners_own_entry_is_the_largest_where_it_has_most(self, s: list[float]) -> None:
+        p = softmax(s)
+        if p.max() >= 0.5:
+            own = p.max() * np.delete(p, p.argmax()).sum()
+            assert np.abs(jacobian(p)).max() <= own + 1e-15
+
+    @given(st.permutations([0.0, 1.0, 2.5]))
+    def test_it_vanishes_as_scores_grow_unless_two_are_tied(self, s: list[float]) -> None:
+        norms = [np.abs(jacobian(softmax(c * np.array(s)))).max() for c in (1, 4, 16, 64)]
+        assert norms == sorted(norms, reverse=True)
+        assert norms[-1] < 1e-15 < norms[2]
+        tied = jacobian(softmax(64 * np.array([*s, 2.5])))
+        assert np.abs(tied).max() == pytest.approx(0.25)
+
+
+class TestSampleVarianceOfScores:
+    """thm-sample-variance-of-scores: its mean is (1 - 1/n) times the variance."""
+
+    @pytest.mark.parametrize("width", [1, 2])
+    def test_it_holds_over_all_notebooks_of_signs(self, width: int) -> None:
+        vectors = all_vectors(SIGNS, width)
+        found = []
+        for first, second in itertools.product(itertools.product(vectors, repeat=2), repeat=2):
+            found.append(variance(dot(q, k) for q in first for k in second))
+        assert mean(found) == Fraction(3, 4) * width
+
+    def test_it_fails_for_correlated_scores(self) -> None:
+        assert mean(variance([s, s]) for s in SIGNS) == 0
+
+
+class TestAlignedScores:
+    """thm-aligned-scores: signal and noise of a dot product, and Chebyshev's bound."""
+
+    @given(
+        st.lists(st.tuples(small, small), min_size=2, max_size=4),
+        st.integers(1, 4),
+        st.fractions(Fraction(1, 4), 4),
+    )
+    def test_it_holds_for_any_pairs(
+        self, pairs: list[tuple[Fraction, Fraction]], width: int, delta: Fraction
+    ) -> None:
+        terms = [q * k for q, k in pairs]
+        rho, v = mean(terms), variance(terms)
+        products = [sum(case, Fraction(0)) for case in itertools.product(terms, repeat=width)]
+        assert mean(products) == rho * width
+        assert variance(products) == v * width
+        off = mean(Fraction(abs(product / width - rho) >= delta) for product in products)
+        assert off <= v / (width * delta**2)
+
+
+class TestVarianceOfACosine:
+    """thm-variance-of-a-cosine: the mean square of a cosine is one over the width."""
+
+    @given(
+        st.lists(st.integers(1, 5).map(Fraction), min_size=1, max_size=2),
+        st.lists(small, min_size=2, max_size=3).filter(any),
+    )
+    def test_it_holds_for_symmetric_queries_and_any_key(
+        self, sizes: list[Fraction], k: list[Fraction]
+    ) -> None:
+        queries = all_vectors([sign * size for size in sizes for sign in SIGNS], len(k))
+        squares = [dot(q, k) ** 2 / (dot(q, q) * dot(k, k)) for q in queries]
+        assert mean(squares) == Fraction(1, len(k))
+
+    def test_it_fails_for_queries_that_are_not_symmetric(self) -> None:
+        queries = all_vectors([Fraction(1), Fraction(2)], 2)
+        key = (Fraction(1), Fraction(1))
+        squares = [dot(q, key) ** 2 / (dot(q, q) * dot(key, key)) for q in queries]
+        assert mean(squares) > Fraction(1, 2)
