@@ -48,6 +48,12 @@ QUOTED = {
         "0.7": "an input",
         "3.2": "a section of a paper",
     },
+    "causal/masking": {
+        "3.2": "a section of a paper",
+    },
+    "causal/padding-and-empty-rows": {
+        "2.13": "a version",
+    },
 }
 
 AVOIDED = re.compile(
