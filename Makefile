@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book test lint format serve examples lock clean
+.PHONY: help book test test-deep test-peers mutants bench lint format serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -15,6 +15,18 @@ book: $(READY) ## Build the book into _build/html: every cell executed, every wa
 
 test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest
+
+test-deep: $(READY) ## Run the property tests with a far larger budget
+	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/meta
+
+test-peers: ## Compare with PyTorch and JAX, in an environment of their own
+	@bash tools/peers.sh -m pytest tests/peers
+
+mutants: $(READY) ## Break the library in every named way and require that the tests notice
+	@$(PY) -m tests.meta.mutants
+
+bench: ## Measure speed and memory beside PyTorch and JAX: a table and a figure in _build/bench
+	@bash tools/peers.sh -m benchmarks
 
 lint: $(READY) ## Check style (ruff) and types (mypy)
 	@$(PY) -m ruff check .
@@ -35,7 +47,7 @@ lock: ## Write requirements.txt anew from requirements.in: newest versions, pinn
 	@bash tools/lock.sh
 
 clean: ## Remove the built book, the caches and the environment
-	rm -rf _build $(VENV) .venv-lock .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build $(VENV) .venv-lock .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a half-made environment is never trusted.

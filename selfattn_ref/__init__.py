@@ -18,12 +18,20 @@ from selfattn_ref.masks import causal_mask, padding_mask, window_mask
 from selfattn_ref.positions import rotate_pairs, sinusoidal_encoding
 from selfattn_ref.scores import scaled_scores, soft_cap
 from selfattn_ref.similarity import cosine_similarity, dot_similarity, euclidean_distance
+from selfattn_ref.streaming import (
+    AttentionState,
+    attention_state,
+    streaming_attention,
+    streaming_attention_vjp,
+)
 from selfattn_ref.weights import attention_weights, log_softmax, softmax
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AttentionState",
     "KeyValueCache",
+    "attention_state",
     "attention_weights",
     "bits_per_token",
     "causal_mask",
@@ -48,5 +56,7 @@ __all__ = [
     "softmax",
     "softmax_vjp",
     "split_heads",
+    "streaming_attention",
+    "streaming_attention_vjp",
     "window_mask",
 ]

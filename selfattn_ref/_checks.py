@@ -49,7 +49,7 @@ def working_dtype(*arrays: Array) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """
     dtypes = [array.dtype for array in arrays]
     try:
-        result = np.result_type(*dtypes)
+        result = np.result_type(*set(dtypes))  # one dtype is quicker to agree than three
     except TypeError:
         named = ", ".join(str(dtype) for dtype in dtypes)
         raise TypeError(f"the dtypes {named} have no common one: cast the inputs to one") from None
@@ -256,6 +256,27 @@ def even_number(what: str, number: int) -> int:
     if number % 2:
         raise ValueError(f"{what} must be even, got {number}")
     return number
+
+
+def causal_offset(causal: bool, offset: SupportsIndex) -> int | None:
+    """Return the position of the first query, or None if attention is not causal."""
+    first = whole_number("offset", offset, least=None)
+    if flag("causal", causal):
+        return first
+    if first != 0:
+        raise ValueError(f"offset {first}: it has no meaning without causal=True")
+    return None
+
+
+def block_pair(name: str, value: Any) -> tuple[int, int] | None:
+    """Return the numbers of queries and of keys in a block, given as a pair or as one number."""
+    if value is None:
+        return None
+    pair = value if isinstance(value, tuple) else (value, value)
+    if len(pair) != 2:
+        raise ValueError(f"{name} must be an integer or a pair (queries, keys), got {value}")
+    queries, keys = (whole_number(name, number, least=1) for number in pair)
+    return queries, keys
 
 
 def axis_of(name: str, array: Array, axis: SupportsIndex) -> int:

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from selfattn_ref import _checks
 from selfattn_ref.scores import scaled_scores
-from selfattn_ref.weights import attention_weights
+from selfattn_ref.weights import _turn_into_weights
 
 __all__ = ["scaled_dot_product_attention", "self_attention"]
 
@@ -89,7 +89,8 @@ def scaled_dot_product_attention(
     scores = scaled_scores(query, key, scale=scale)  # (..., Tq, Tk)
     if added is not None:
         scores += _checks.cast(added, compute)
-    weights = attention_weights(scores, mask=allowed)  # (..., Tq, Tk)
+    _turn_into_weights(scores, -1, allowed)  # as attention_weights does, in place
+    weights = scores  # (..., Tq, Tk)
     output: _checks.Array = weights @ value  # (..., Tq, d_v)
     if allowed is not None and not np.isfinite(output).all():
         output = _select_values(weights, value, allowed)

@@ -28,12 +28,12 @@ def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> _checks.Arr
     weights : array_like, shape (..., n)
         Weights :math:`A`, as `softmax` or `attention_weights` returns them: they add up to one
         over the last axis, or are all zero.
-    d_weights : array_like, shape of `weights`
+    d_weights : array_like, shape of weights
         Gradient with respect to the weights.
 
     Returns
     -------
-    ndarray, shape of `weights`
+    ndarray, shape of weights
         Gradient with respect to the scores; each row adds up to zero. Where a weight is
         exactly 0, as for a masked key, the gradient is 0, and what stands there in `d_weights`
         changes nothing, a NaN or an infinity included. The dtype is the common one; 16-bit
@@ -111,11 +111,11 @@ def scaled_dot_product_attention_vjp(
 
     Returns
     -------
-    d_query : ndarray, shape of `query`
+    d_query : ndarray, shape of query
         Gradient with respect to the queries. A query with nobody to attend to gets zeros.
-    d_key : ndarray, shape of `key`
+    d_key : ndarray, shape of key
         Gradient with respect to the keys. A key that nobody may attend to gets zeros.
-    d_value : ndarray, shape of `value`
+    d_value : ndarray, shape of value
         Gradient with respect to the values; zeros likewise.
 
     Raises
@@ -223,14 +223,14 @@ def self_attention_vjp(
 
     Returns
     -------
-    d_x : ndarray, shape of `x`
+    d_x : ndarray, shape of x
         Gradient with respect to the sequence. A position that neither attends nor is attended
         to gets zeros, and adds nothing to the other gradients, whatever stands there.
-    d_w_query : ndarray, shape of `w_query`
+    d_w_query : ndarray, shape of w_query
         Gradient with respect to that projection, added up over all sequences.
-    d_w_key : ndarray, shape of `w_key`
+    d_w_key : ndarray, shape of w_key
         Likewise.
-    d_w_value : ndarray, shape of `w_value`
+    d_w_value : ndarray, shape of w_value
         Likewise. Edge cases and dtypes as in `scaled_dot_product_attention_vjp`.
 
     Raises

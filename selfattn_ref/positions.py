@@ -110,7 +110,7 @@ def rotate_pairs(
 
     Returns
     -------
-    ndarray, shape of `x`
+    ndarray, shape of x
         Each row keeps its length, and the dot product of a rotated query with a rotated key
         depends on their positions through the difference only. The dtype is that of `x`;
         16-bit inputs are rotated in float32. The angle is computed in float64 whatever the

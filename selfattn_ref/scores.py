@@ -68,8 +68,8 @@ def scaled_scores(
     factor = _checks.scale_or_default(scale, query.shape[-1])
     compute, result = _checks.working_dtype(query, key)
 
-    scores = _checks.cast(query, compute) @ _checks.cast(key, compute).mT  # (..., Tq, Tk)
-    scores *= factor
+    scaled_query = factor * _checks.cast(query, compute)  # cheaper than to scale the scores
+    scores = scaled_query @ _checks.cast(key, compute).mT  # (..., Tq, Tk)
     return _checks.cast(scores, result)
 
 
@@ -88,7 +88,7 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> _checks.Array:
 
     Returns
     -------
-    ndarray, shape of `scores`
+    ndarray, shape of scores
         Scores in [−cap, cap], in the same order as before; those much smaller than the cap
         hardly change.
 

@@ -25,7 +25,7 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
 
     Returns
     -------
-    ndarray, shape of `x`
+    ndarray, shape of x
         Weights in [0, 1]. A row that is all :math:`-\infty`, or empty, has no weight to give:
         zeros. A row with a NaN or :math:`+\infty` is all NaN. The dtype is that of `x`;
         16-bit inputs are computed in float32, integers in float64.
@@ -67,11 +67,8 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
     axis = _checks.axis_of("x", x, axis)
     compute, result = _checks.working_dtype(x)
 
-    weights = _checks.cast(x, compute) - _shift(x, axis)
-    np.exp(weights, out=weights)
-    total = weights.sum(axis=axis, keepdims=True)
-    total[total == 0] = 1  # a row with no weight to give stays zero
-    weights /= total
+    weights = x.astype(compute)
+    _turn_into_weights(weights, axis)
     return _checks.cast(weights, result)
 
 
@@ -90,7 +87,7 @@ def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
 
     Returns
     -------
-    ndarray, shape of `x`
+    ndarray, shape of x
         Numbers that are at most 0, in nats. A row that is all :math:`-\infty` stays so: the
         logarithm of its zero weights. A row with a NaN or :math:`+\infty` is all NaN. Dtypes
         as in `softmax`.
@@ -121,7 +118,8 @@ def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
     axis = _checks.axis_of("x", x, axis)
     compute, result = _checks.working_dtype(x)
 
-    shifted = _checks.cast(x, compute) - _shift(x, axis)
+    shifted = x.astype(compute)
+    shifted -= _shift(shifted, axis)
     total = np.exp(shifted).sum(axis=axis, keepdims=True)
     total[total == 0] = 1
     shifted -= np.log(total)
@@ -179,11 +177,27 @@ def attention_weights(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = Non
     if mask is None:
         return softmax(scores)
     allowed = _checks.mask_array(mask, scores.shape)
-    return softmax(np.where(allowed, scores, scores.dtype.type(-np.inf)))
+    compute, result = _checks.working_dtype(scores)
+
+    weights = scores.astype(compute)
+    _turn_into_weights(weights, -1, allowed)
+    return _checks.cast(weights, result)
+
+
+def _turn_into_weights(
+    scores: _checks.Array, axis: int, allowed: npt.NDArray[np.bool_] | None = None
+) -> None:
+    """Turn scores into weights where they stand, without another array of their size."""
+    if allowed is not None:
+        np.copyto(scores, -np.inf, where=~allowed)
+    scores -= _shift(scores, axis)
+    np.exp(scores, out=scores)
+    total = scores.sum(axis=axis, keepdims=True)
+    total[total == 0] = 1  # a row with no weight to give stays zero
+    scores /= total
 
 
 def _shift(x: _checks.Array, axis: int) -> _checks.Array:
-    """Return the largest number of each row, or 0 for a row that has none above −∞."""
-    highest = x.max(axis=axis, keepdims=True, initial=-np.inf)
-    shift: _checks.Array = np.where(highest == -np.inf, x.dtype.type(0), highest)
-    return shift
+    """Return the largest number of each row; for one with none above −∞, the lowest finite."""
+    highest: _checks.Array = x.max(axis=axis, keepdims=True, initial=np.finfo(x.dtype).min)
+    return highest

@@ -627,6 +627,37 @@ class TestFlag:
         )
 
 
+class TestCausalOffset:
+    @pytest.mark.parametrize("offset", [-3, 0, 2**70, np.int8(4)])
+    def test_returns_the_position_of_the_first_query(self, offset):
+        assert _checks.causal_offset(True, offset) == offset
+
+    def test_returns_none_without_causal(self):
+        assert _checks.causal_offset(False, 0) is None
+
+    @pytest.mark.parametrize("offset", [1, -1])
+    def test_refuses_an_offset_that_would_be_ignored(self, offset):
+        assert refusal(_checks.causal_offset, False, offset) == (
+            ValueError,
+            f"offset {offset}: it has no meaning without causal=True",
+        )
+
+
+class TestBlockPair:
+    @pytest.mark.parametrize(
+        ("given", "pair"), [(None, None), (3, (3, 3)), ((1, 9), (1, 9)), (np.int8(2), (2, 2))]
+    )
+    def test_returns_the_numbers_of_queries_and_keys(self, given, pair):
+        assert _checks.block_pair("block_size", given) == pair
+
+    @pytest.mark.parametrize("given", [(), (1,), (1, 2, 3)])
+    def test_refuses_what_is_no_pair(self, given):
+        assert refusal(_checks.block_pair, "block_size", given) == (
+            ValueError,
+            f"block_size must be an integer or a pair (queries, keys), got {given}",
+        )
+
+
 class TestEvenNumber:
     @pytest.mark.parametrize("number", [0, 2, 64])
     def test_returns_an_even_number(self, number):

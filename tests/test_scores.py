@@ -222,6 +222,14 @@ class TestScaledScores:
         assert caught.type is error
         assert str(caught.value) == message
 
+    def test_16_bits_are_rounded_once(self):
+        # The query would not be float16 any more after a third of it is taken.
+        query = np.arange(1, 60, dtype=np.float16)[:, np.newaxis]
+        key = np.arange(1, 30, dtype=np.float16)[:, np.newaxis]
+        exact = np.multiply.outer(np.arange(1, 60), np.arange(1, 30)) / 3
+        scores = scaled_scores(query, key, scale=1 / 3)
+        np.testing.assert_array_equal(scores, exact.astype(np.float16))
+
 
 class TestSoftCap:
     def test_bends_by_the_hyperbolic_tangent(self):

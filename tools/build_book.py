@@ -13,14 +13,14 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 from jupyter_cache import get_cache
 
-from book._ext.execution import DEPENDENCIES
 from tools.check_site import check_site
-from tools.fingerprint import fingerprint
+from tools.fingerprint import cache_folder, fingerprint
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
@@ -30,7 +30,10 @@ INPUTS = ("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref",
 
 RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
 
-PROBLEM = re.compile(r"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception)")
+ENDED = "the build ended with exit code"
+PROBLEM = re.compile(
+    rf"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception|{ENDED})"
+)
 FAILED = "WARNING: Executing notebook failed"
 # The error at the end of a traceback and, where its message goes on, two lines more.
 ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
@@ -53,7 +56,8 @@ def main() -> int:
     for folder in (SITE, BUILD / ".doctrees", BUILD / "jupyter_execute"):
         shutil.rmtree(folder, ignore_errors=True)
 
-    problems, executed = run_jupyter_book()
+    executed = execute_pages()
+    problems = run_jupyter_book()
     cells, checked, unexecuted = read_cells()
     problems = with_causes(problems + unexecuted)
     if not problems:
@@ -76,14 +80,10 @@ def main() -> int:
     return report(summary, time.monotonic() - started)
 
 
-def run_jupyter_book() -> tuple[list[str], int]:
-    """Run the build, echo its lines, and return its problems and the pages it executed."""
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n"]
-    command += ["--keep-going", "--all"]
+def run(command: list[str]) -> Iterator[str]:
+    """Run a command of the build, echo its lines as they come, and yield them."""
     environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     environment.setdefault("SOURCE_DATE_EPOCH", RELEASED)
-    problems = []
-    executed = 0
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -95,16 +95,27 @@ def run_jupyter_book() -> tuple[list[str], int]:
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            plain = COLOR.sub("", line).rstrip().split("\r")[-1]
-            if plain.startswith(KERNEL_NOTE):
-                continue
-            print(line, end="", flush=True)
-            executed += "Executing notebook" in plain
-            if PROBLEM.search(plain):
-                problems.append(plain.replace(f"{ROOT}{os.sep}", ""))
-    if process.returncode and not problems:
-        problems.append(f"jupyter-book ended with exit code {process.returncode}: see above")
-    return problems, executed
+            plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
+            if not plain.startswith(KERNEL_NOTE):
+                print(plain, flush=True)
+                yield plain
+    if process.returncode:
+        yield f"{ENDED} {process.returncode}"
+
+
+def execute_pages() -> int:
+    """Execute the pages that are not in the cache; return their number."""
+    lines = list(run([sys.executable, "-m", "tools.execute_pages"]))
+    return sum("Execution Successful" in line for line in lines)
+
+
+def run_jupyter_book() -> list[str]:
+    """Run Jupyter Book and return its problems."""
+    program = Path(sys.executable).with_name("jupyter-book")
+    lines = run([str(program), "build", ".", "-W", "-n", "--keep-going", "--all"])
+    problems = [line for line in lines if PROBLEM.search(line)]
+    ended = [line for line in problems if line.startswith(ENDED)]
+    return [line for line in problems if line not in ended] or ended
 
 
 def with_causes(problems: list[str]) -> list[str]:
@@ -128,7 +139,7 @@ def read_cells() -> tuple[int, dict[str, int], list[str]]:
     cells = 0
     checked: dict[str, int] = {}
     unexecuted = []
-    cache = get_cache(BUILD / ".executed" / fingerprint(ROOT, DEPENDENCIES))
+    cache = get_cache(cache_folder(ROOT))
     sources = BUILD / "jupyter_execute"
     for path in sorted(sources.rglob("*.ipynb")):
         notebook = nbformat.read(path, nbformat.NO_CONVERT)

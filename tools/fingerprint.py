@@ -4,6 +4,16 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+# What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
+DEPENDENCIES = ("selfattn_ref", "book/_lib", "requirements.txt")
+
+
+def cache_folder(root: Path) -> Path:
+    """Return the folder of the results of cells, one for each state of what they depend on."""
+    folder = root / "_build" / ".executed" / fingerprint(root, DEPENDENCIES)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
 
 def fingerprint(root: Path, names: Iterable[str]) -> str:
     """Return a hash of all files below `names`, which are folders or files of `root`."""

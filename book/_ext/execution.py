@@ -9,8 +9,6 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-# What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
-DEPENDENCIES = ("selfattn_ref", "book/_lib", "requirements.txt")
 KEPT_CACHES = 4
 
 
@@ -19,17 +17,15 @@ def prepare(app: Sphinx, config: Config) -> None:
     root = Path(app.srcdir)
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))  # for autodoc
-    from tools.fingerprint import fingerprint
+    from tools.fingerprint import cache_folder
 
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), inherited]))
     os.environ["PYTHONHASHSEED"] = "0"
 
-    caches = root / "_build" / ".executed"
-    cache = caches / fingerprint(root, DEPENDENCIES)  # tools/build_book.py reads it, too
-    cache.mkdir(parents=True, exist_ok=True)
+    cache = cache_folder(root)
     os.utime(cache)
-    oldest_first = sorted(caches.iterdir(), key=lambda path: path.stat().st_mtime)
+    oldest_first = sorted(cache.parent.iterdir(), key=lambda path: path.stat().st_mtime)
     for old in oldest_first[:-KEPT_CACHES]:
         shutil.rmtree(old)
     config.nb_execution_cache_path = str(cache)

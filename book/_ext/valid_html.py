@@ -1,5 +1,6 @@
 """Mend what the extensions and the theme write into the pages against the rules of HTML."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 SUMMARY = '<summary aria-label="Show or hide the pages of this section">'
-REPEATED_IDS = {"exercise-content", "solution-content", "proof-content"}
+# numpydoc makes the numbers of references unique in the book; readers need them in one docstring.
+DOCSTRING_REFERENCE = re.compile(r"(?<=[\[>])R[0-9a-f]{12}-(\d+)(?=[\]<])")
+REPEATED_IDS = {"exercise-content", "solution-content", "proof-content", "proof"}
 
 
 class UniqueIds(SphinxPostTransform):
@@ -17,8 +20,10 @@ class UniqueIds(SphinxPostTransform):
     default_priority = 400
 
     def run(self, **kwargs: Any) -> None:
-        """Visit every section of the page."""
-        for section in self.document.findall(nodes.section):
+        """Visit every section of the page, and the box of every proof."""
+        for section in self.document.findall(
+            lambda node: isinstance(node, nodes.section | nodes.admonition)
+        ):
             repeated = REPEATED_IDS.intersection(section["ids"])
             section["ids"] = [name for name in section["ids"] if name not in repeated]
             section["classes"] += sorted(repeated.difference(section["classes"]))
@@ -54,6 +59,7 @@ def mend_pages(app: Sphinx, exception: Exception | None) -> None:
             page = path.read_text(encoding="utf-8")
             for written, needed in REPLACEMENTS:
                 page = page.replace(written, needed)
+            page = DOCSTRING_REFERENCE.sub(r"\1", page)
             path.write_text(page, encoding="utf-8")
 
 

@@ -16,9 +16,6 @@ _ENTRIES_SHOWN = 5
 class WorkedExampleMismatch(AssertionError):
     """Computed values disagree with the expected values of a worked example."""
 
-    # Shown in front of the report in a traceback: the name that a reader can import.
-    __module__ = "selfattn_ref.worked_examples"
-
 
 class Tolerance(NamedTuple):
     """How far a computed number may be from the expected one.
@@ -176,14 +173,12 @@ class WorkedExample:
         >>> agreement = example.check(query=bank @ example.inputs["w_query"])
         >>> agreement.entries
         '3 numbers'
-        >>> example.check(query=[0.32, 0.59, 0.86])  # as one of the sources prints it
+        >>> load("SA005").check(total=6.5351)  # as one of the sources prints it
         Traceback (most recent call last):
         ...
-        selfattn_ref.worked_examples.WorkedExampleMismatch: SA008: Query, key and value of "Bank"
-          query: 3 of 3 entries differ
-            query[0]: got 0.32, expected 0.29, off by 0.03, allowed 1.29e-13
-            query[1]: got 0.59, expected 0.74, off by 0.15, allowed 1.74e-13
-            query[2]: got 0.86, expected 1.19, off by 0.33, allowed 2.19e-13
+        selfattn_ref.worked_examples._example.WorkedExampleMismatch: SA005: Softmax by hand
+          total: 1 of 1 entry differs
+            total: got 6.5351, expected 6.534938556205488, off by 0.000161, allowed 7.53e-13
         """
         known = ", ".join(self.expected)
         if not computed:

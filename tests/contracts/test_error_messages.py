@@ -16,6 +16,11 @@ ONES, WIDE = np.ones((3, 5)), np.ones((3, 2))
 
 # One wrong shape for every function of arrays: what is passed, and what the message must hold.
 WRONG_SHAPES = {
+    "attention_state": (
+        (ONES, ONES, np.ones((7, 5))),
+        {},
+        ("key", "(3, 5)", "value", "(7, 5)", "length", "3 and 7"),
+    ),
     "attention_weights": ((ONES,), {"mask": np.ones((7, 5), bool)}, ("mask", "(7, 5)", "(3, 5)")),
     "bits_per_token": ((ONES, np.zeros(4, int)), {}, ("logits", "(3, 5)", "targets", "(4,)")),
     "cosine_similarity": ((ONES, WIDE), {}, ("x", "(3, 5)", "y", "(3, 2)", "width")),
@@ -47,6 +52,16 @@ WRONG_SHAPES = {
         {},
         ("d_output", "(3, 2)", "output", "(3, 5)"),
     ),
+    "streaming_attention": (
+        (ONES, ONES, ONES),
+        {"mask": np.ones((7, 3), bool)},
+        ("mask", "(7, 3)", "scores", "(3, 3)"),
+    ),
+    "streaming_attention_vjp": (
+        (ONES, ONES, ONES, WIDE),
+        {},
+        ("d_output", "(3, 2)", "output", "(3, 5)"),
+    ),
     "scaled_scores": ((ONES, WIDE), {}, ("query", "(3, 5)", "key", "(3, 2)", "width d_k")),
     "self_attention": (
         (ONES, WIDE, WIDE, WIDE),
@@ -62,7 +77,14 @@ WRONG_SHAPES = {
     "softmax_vjp": ((ONES, WIDE), {}, ("weights", "(3, 5)", "d_weights", "(3, 2)")),
     "split_heads": ((ONES, 2), {}, ("x", "(3, 5)", "num_heads", "5 and 2")),
 }
-WITHOUT_SHAPES = {"KeyValueCache", "causal_mask", "sinusoidal_encoding", "soft_cap", "window_mask"}
+WITHOUT_SHAPES = {
+    "AttentionState",
+    "KeyValueCache",
+    "causal_mask",
+    "sinusoidal_encoding",
+    "soft_cap",
+    "window_mask",
+}
 
 
 def test_every_function_is_asked():

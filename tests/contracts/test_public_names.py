@@ -15,7 +15,13 @@ import selfattn_ref
 
 # name: (module, signature). What stands after `*` has to be passed by name.
 PUBLIC = {
+    "AttentionState": ("streaming", "(shift, total, weighted)"),
     "KeyValueCache": ("cache", "()"),
+    "attention_state": (
+        "streaming",
+        "(query, key, value, *, mask=None, bias=None, causal=False, "
+        "offset=0, scale=None, block_size=None)",
+    ),
     "attention_weights": ("weights", "(scores, *, mask=None)"),
     "bits_per_token": ("language", "(logits, targets, *, mask=None)"),
     "causal_mask": ("masks", "(Tq, Tk=None, *, offset=0)"),
@@ -56,6 +62,16 @@ PUBLIC = {
     "softmax": ("weights", "(x, axis=-1)"),
     "softmax_vjp": ("gradients", "(weights, d_weights)"),
     "split_heads": ("heads", "(x, num_heads)"),
+    "streaming_attention": (
+        "streaming",
+        "(query, key, value, *, mask=None, bias=None, causal=False, "
+        "offset=0, scale=None, block_size=None)",
+    ),
+    "streaming_attention_vjp": (
+        "streaming",
+        "(query, key, value, d_output, *, mask=None, bias=None, causal=False, "
+        "offset=0, scale=None, block_size=None, state=None)",
+    ),
     "window_mask": ("masks", "(Tq, Tk, left, right, *, offset=0)"),
 }
 
@@ -72,6 +88,7 @@ MAY_IMPORT = {
     "cache": {"_checks", "attention", "masks"},
     "gradients": {"_checks", "attention", "scores", "weights"},
     "language": {"_checks", "weights"},
+    "streaming": {"_checks", "gradients", "masks", "weights"},
 }
 
 FOLDER = pathlib.Path(selfattn_ref.__file__).parent

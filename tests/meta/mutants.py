@@ -114,14 +114,14 @@ MUTANTS = [
     Mutant(
         "scores not scaled",
         "scores",
-        "    scores *= factor\n",
-        "",
+        "factor * _checks.cast(query, compute)",
+        "_checks.cast(query, compute)",
     ),
     Mutant(
         "scores scaled twice",
         "scores",
-        "    scores *= factor\n",
-        "    scores *= factor * factor\n",
+        "factor * _checks.cast(query, compute)",
+        "factor * factor * _checks.cast(query, compute)",
     ),
     Mutant(
         "scores scaled by the number of keys",
@@ -138,8 +138,8 @@ MUTANTS = [
     Mutant(
         "float16 scores not upcast",
         "scores",
-        "_checks.cast(query, compute) @ _checks.cast(key, compute).mT",
-        "_checks.cast(query, result) @ _checks.cast(key, result).mT",
+        "    compute, result = _checks.working_dtype(query, key)\n",
+        "    _, result = _checks.working_dtype(query, key)\n    compute = result\n",
     ),
     Mutant(
         "scores without the check of widths",
@@ -261,14 +261,14 @@ MUTANTS = [
     Mutant(
         "softmax doubled",
         "weights",
-        "    weights /= total\n",
-        "    weights /= total / 2\n",
+        "    scores /= total\n",
+        "    scores /= total / 2\n",
     ),
     Mutant(
         "softmax without subtracting the maximum",
         "weights",
-        "weights = _checks.cast(x, compute) - _shift(x, axis)",
-        "weights = _checks.cast(x, compute) - 0 * np.nan_to_num(_shift(x, axis))",
+        "    scores -= _shift(scores, axis)\n",
+        "    scores -= 0 * np.nan_to_num(_shift(scores, axis))\n",
     ),
     Mutant(
         "softmax over the queries",
@@ -279,14 +279,14 @@ MUTANTS = [
     Mutant(
         "masked softmax over the queries",
         "weights",
-        "return softmax(np.where(allowed, scores, scores.dtype.type(-np.inf)))",
-        "return softmax(np.where(allowed, scores, scores.dtype.type(-np.inf)), axis=-2)",
+        "_turn_into_weights(weights, -1, allowed)",
+        "_turn_into_weights(weights, -2, allowed)",
     ),
     Mutant(
         "softmax over all axes at once",
         "weights",
-        "    total = weights.sum(axis=axis, keepdims=True)\n    total[",
-        "    total = weights.sum(keepdims=True)\n    total[",
+        "    total = scores.sum(axis=axis, keepdims=True)\n",
+        "    total = scores.sum(keepdims=True)\n",
     ),
     Mutant(
         "empty softmax NaN",
@@ -298,37 +298,37 @@ MUTANTS = [
         "empty softmax uniform",
         "weights",
         "    total[total == 0] = 1  # a row with no weight to give stays zero\n",
-        "    weights += total == 0\n    total = weights.sum(axis=axis, keepdims=True)\n",
+        "    scores += total == 0\n    total = scores.sum(axis=axis, keepdims=True)\n",
     ),
     Mutant(
         "NaN rows hidden as zeros",
         "weights",
-        "    weights /= total\n",
-        "    weights /= total\n    np.nan_to_num(weights, copy=False)\n",
+        "    scores /= total\n",
+        "    scores /= total\n    np.nan_to_num(scores, copy=False)\n",
     ),
     Mutant(
         "float16 softmax not upcast",
         "weights",
-        "    weights = _checks.cast(x, compute) - _shift(x, axis)\n",
-        "    weights = _checks.cast(x, result) - _shift(x, axis)\n",
+        "    weights = x.astype(compute)\n",
+        "    weights = x.astype(result)\n",
     ),
     Mutant(
         "float16 softmax comes back as float32",
         "weights",
-        "    return _checks.cast(weights, result)\n",
-        "    return weights\n",
+        "    _turn_into_weights(weights, axis)\n    return _checks.cast(weights, result)\n",
+        "    _turn_into_weights(weights, axis)\n    return weights\n",
     ),
     Mutant(
         "softmax in place",
         "weights",
-        "    weights = _checks.cast(x, compute) - _shift(x, axis)\n",
-        "    weights = _checks.cast(x, compute)\n    weights -= _shift(x, axis)\n",
+        "    weights = x.astype(compute)\n",
+        "    weights = _checks.cast(x, compute)\n",
     ),
     Mutant(
         "maximum that a NaN does not reach",
         "weights",
-        "highest = x.max(axis=axis, keepdims=True, initial=-np.inf)",
-        "highest = np.nan_to_num(x).max(axis=axis, keepdims=True, initial=-np.inf)",
+        "x.max(axis=axis,",
+        "np.nan_to_num(x).max(axis=axis,",
     ),
     Mutant(
         "log_softmax as the logarithm of softmax",
@@ -351,32 +351,32 @@ MUTANTS = [
     Mutant(
         "mask inverted",
         "weights",
-        "np.where(allowed, scores, scores.dtype.type(-np.inf))",
-        "np.where(allowed, scores.dtype.type(-np.inf), scores)",
+        "np.copyto(scores, -np.inf, where=~allowed)",
+        "np.copyto(scores, -np.inf, where=allowed)",
     ),
     Mutant(
         "mask by a finite number",
         "weights",
-        "np.where(allowed, scores, scores.dtype.type(-np.inf))",
-        "np.where(allowed, scores, scores.dtype.type(-1e4))",
+        "np.copyto(scores, -np.inf, where=~allowed)",
+        "np.copyto(scores, -1e4, where=~allowed)",
     ),
     Mutant(
         "mask added instead of selected",
         "weights",
-        "np.where(allowed, scores, scores.dtype.type(-np.inf))",
-        "scores + np.where(allowed, 0.0, -np.inf).astype(scores.dtype)",
+        "np.copyto(scores, -np.inf, where=~allowed)",
+        "scores += np.where(allowed, 0.0, -np.inf).astype(scores.dtype)",
     ),
     Mutant(
         "mask multiplied after the softmax",
         "weights",
-        "return softmax(np.where(allowed, scores, scores.dtype.type(-np.inf)))",
-        "return softmax(scores) * allowed",
+        "_turn_into_weights(weights, -1, allowed)",
+        "_turn_into_weights(weights, -1)\n    weights *= allowed",
     ),
     Mutant(
-        "mask that drops to float64",
+        "masked float16 softmax not upcast",
         "weights",
-        "np.where(allowed, scores, scores.dtype.type(-np.inf))",
-        "np.where(allowed, scores, np.float64(-np.inf))",
+        "    weights = scores.astype(compute)\n",
+        "    weights = scores.astype(result)\n",
     ),
     # --- attention
     Mutant(
@@ -397,16 +397,16 @@ MUTANTS = [
         "bias after the mask",
         "attention",
         "    if added is not None:\n        scores += _checks.cast(added, compute)\n"
-        "    weights = attention_weights(scores, mask=allowed)",
-        "    if allowed is not None:\n        scores[~np.broadcast_to(allowed, shape)] = -np.inf\n"
+        "    _turn_into_weights(scores, -1, allowed)",
+        "    if allowed is not None:\n        np.copyto(scores, -np.inf, where=~allowed)\n"
         "    if added is not None:\n        scores += _checks.cast(added, compute)\n"
-        "    weights = attention_weights(scores)",
+        "    _turn_into_weights(scores, -1)",
     ),
     Mutant(
         "attention without the mask",
         "attention",
-        "weights = attention_weights(scores, mask=allowed)",
-        "weights = attention_weights(scores)",
+        "_turn_into_weights(scores, -1, allowed)",
+        "_turn_into_weights(scores, -1)",
     ),
     Mutant(
         "attention without the scale",

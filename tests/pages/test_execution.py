@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from book._ext.execution import DEPENDENCIES
 from tests.pages.sources import ROOT
 from tools.build_book import INPUTS
-from tools.fingerprint import fingerprint
+from tools.fingerprint import DEPENDENCIES, fingerprint
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Measure the speed and the memory of the library: ``python -m benchmarks``."""

@@ -1,0 +1,86 @@
+"""The theorems of the Concepts part. The docstring of a class begins with the theorem's label."""
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from selfattn_ref import attention_weights, softmax
+
+COORDINATES = st.floats(-100, 100)
+
+
+class TestConvexHull:
+    """thm-convex-hull: a context vector stays between the words, along every direction."""
+
+    @given(
+        words=hnp.arrays(np.float64, (5, 3), elements=COORDINATES),
+        scores=hnp.arrays(np.float64, (2, 5), elements=st.floats(-30, 30)),
+        direction=hnp.arrays(np.float64, 3, elements=st.floats(-1, 1)),
+    )
+    def test_no_direction_is_left(
+        self, words: np.ndarray, scores: np.ndarray, direction: np.ndarray
+    ) -> None:
+        context = attention_weights(scores) @ words
+        for row in context:
+            along = math.fsum(row * direction)
+            extremes = [math.fsum(word * direction) for word in words]
+            assert min(extremes) - 1e-10 <= along <= max(extremes) + 1e-10
+
+    def test_shares_that_do_not_add_up_to_one_leave_the_hull(self) -> None:
+        # What the source does before it normalizes: 1 bat + cos 45° cave, with bat (3, 3).
+        words = np.array([[3.0, 3.0], [4.0, 0.0]])
+        mixture = np.array([1.0, math.sqrt(0.5)]) @ words
+        assert mixture[0] > words[:, 0].max()
+
+
+class TestSoftmaxMaximizes:
+    """thm-softmax-maximizes: softmax maximizes the mean score plus temperature times entropy."""
+
+    @staticmethod
+    def free_energy(shares: list[float], scores: list[float], temperature: float) -> float:
+        mean = math.fsum(p * s for p, s in zip(shares, scores, strict=True))
+        entropy = -math.fsum(p * math.log(p) for p in shares if p > 0)
+        return mean + temperature * entropy
+
+    @given(
+        scores=st.lists(st.floats(-20, 20), min_size=1, max_size=6),
+        temperature=st.floats(0.1, 10),
+        data=st.data(),
+    )
+    def test_no_other_shares_do_better(
+        self, scores: list[float], temperature: float, data: st.DataObject
+    ) -> None:
+        best = softmax(np.array(scores) / temperature).tolist()
+        other = data.draw(
+            st.lists(st.floats(0, 1), min_size=len(scores), max_size=len(scores)).filter(any)
+        )
+        total = math.fsum(other)
+        other = [p / total for p in other]
+        reached = self.free_energy(best, scores, temperature)
+        assert self.free_energy(other, scores, temperature) <= reached + 1e-12
+
+    @given(
+        scores=st.lists(st.floats(-20, 20), min_size=1, max_size=6),
+        temperature=st.floats(0.1, 10),
+    )
+    def test_the_maximum_is_the_temperature_times_the_log_of_the_sum(
+        self, scores: list[float], temperature: float
+    ) -> None:
+        best = softmax(np.array(scores) / temperature).tolist()
+        highest = max(scores)
+        log_sum = math.log(math.fsum(math.exp((s - highest) / temperature) for s in scores))
+        expected = highest + temperature * log_sum
+        assert math.isclose(
+            self.free_energy(best, scores, temperature), expected, rel_tol=1e-12, abs_tol=1e-12
+        )
+
+    def test_moving_away_from_softmax_in_any_direction_is_worse(self) -> None:
+        scores = [2.0, 1.0, 0.0]
+        best = softmax(scores).tolist()
+        reached = self.free_energy(best, scores, 1.0)
+        for step in ([0.01, -0.01, 0], [-0.01, 0.01, 0], [0, 0.01, -0.01], [-0.01, 0, 0.01]):
+            other = [p + d for p, d in zip(best, step, strict=True)]
+            assert self.free_energy(other, scores, 1.0) < reached - 1e-5
