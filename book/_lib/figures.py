@@ -14,6 +14,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator
 
 from book._lib import palette
 from book._lib.page import number
@@ -185,6 +186,11 @@ def curves(
         axes.set_xscale("log")
     if log_y:
         axes.set_yscale("log")
+        heights = np.concatenate([y for _, y, _ in lines])
+        if heights.max() < 1e3 * heights.min():  # plain numbers, where powers of ten are few
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter("")
     axes.set(xlabel=x_label, ylabel=y_label, xlim=(x[0], x[-1]))
     if y_limits:
         axes.set_ylim(*y_limits)
@@ -229,12 +235,15 @@ def bars(
             at, heights, width * 0.9, color=hue, label=name, hatch=hatch, ec=palette.SURFACE.light
         )
         texts = [number(float(value), digits) for value in heights]
-        axes.bar_label(drawn, texts, padding=2, color=palette.INK.light, fontsize=9.5)
+        numbers = axes.bar_label(drawn, texts, padding=2, color=palette.INK.light, fontsize=9.5)
+        for text in numbers if levels else []:  # a level passes behind them
+            text.set_bbox({"fc": palette.SURFACE.light, "ec": "none", "pad": 0.8})
     axes.set_xticks(range(len(groups)), groups, color=palette.INK.light)
     axes.set_ylabel(y_label)
     axes.margins(y=0.16)
     if len(series) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(0, 1.16), ncols=len(series))
+    highest = max((level for level, _, _ in levels), default=0)
     for level, name, role in levels:
         hue = palette.NAMES[role].light
         axes.axhline(level, color=hue, lw=1.6, ls=(0, (5, 3)))
@@ -245,7 +254,7 @@ def bars(
             xytext=(6, 0),
             textcoords="offset points",
             color=hue,
-            va="center",
+            va="bottom" if level == highest else "top",
         )
     return Drawing(figure, alt)
 
@@ -279,9 +288,9 @@ def network(
         axes.plot(
             range(len(names)), [level] * len(names), "o", color=palette.INK.light, ms=9, zorder=3
         )
-    for position, level, text, role in notes:
+    for x, y, text, role in notes:
         hue = palette.NAMES[role].light
-        axes.text(position, level, text, color=hue, fontweight="bold", va="center")
+        axes.text(x, y, text, color=hue, fontweight="bold", va="center")
     axes.set_xticks(range(len(names)), names, color=palette.INK.light)
     axes.set_yticks(range(len(levels)), levels, color=palette.INK.light)
     axes.set(xlim=(-0.35, len(names) - 0.65), ylim=(-0.3, len(levels) - 0.7))
@@ -341,6 +350,9 @@ def _heatmap(axes: Axes, matrix: Array, role: str, digits: int, mask: Array | No
             alpha = 0.04 + 0.92 * strength
             axes.add_patch(Rectangle((j, i), 1, 1, facecolor=hue.light, alpha=alpha))
             axes.add_patch(Rectangle((j, i), 1, 1, fill=False, ec=palette.SURFACE.light, lw=2.0))
+            if hidden and boolean:
+                axes.plot(j + 0.5, i + 0.5, "x", color=palette.MUTED.light, ms=6, mew=1.2)
+                continue
             if hidden:
                 axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color=palette.MUTED.light, lw=1.2)
                 axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color=palette.MUTED.light, lw=1.2)
