@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
+from matplotlib.ticker import LogLocator
 
 from book._lib import palette
 from book._lib.page import number
@@ -134,7 +135,7 @@ def heatmaps(
 
     A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its own
     largest absolute number, with negative numbers in red. Where `mask` is False, a cell is
-    crossed out.
+    crossed out. A boolean matrix shows a dot for True and a cross for False.
     """
     down = -(-len(panels) // across)
     cells = max(np.shape(matrix)[0] for _, matrix, _ in panels)
@@ -162,6 +163,7 @@ def curves(
     x_label: str,
     y_label: str,
     log_x: bool = False,
+    log_y: bool = False,
     y_limits: tuple[float, float] | None = None,
     marks: Sequence[tuple[float, str]] = (),
     notes: Sequence[tuple[float, float, str, str]] = (),
@@ -183,6 +185,13 @@ def curves(
         )
     if log_x:
         axes.set_xscale("log")
+    if log_y:
+        axes.set_yscale("log")
+        heights = np.concatenate([y for _, y, _ in lines])
+        if heights.max() < 1e3 * heights.min():  # plain numbers, where powers of ten are few
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter("")
     axes.set(xlabel=x_label, ylabel=y_label, xlim=(x[0], x[-1]))
     if y_limits:
         axes.set_ylim(*y_limits)
@@ -209,8 +218,12 @@ def bars(
     y_label: str,
     digits: int = 2,
     height: float = 2.8,
+    levels: Sequence[tuple[float, str, str]] = (),
 ) -> Drawing:
-    """Draw grouped bars, each with its number."""
+    """Draw grouped bars, each with its number.
+
+    `levels` are dashed horizontals (y, name, role), named at their right end.
+    """
     figure = Figure(figsize=(WIDTH, height))
     axes = figure.add_subplot()
     axes.grid(axis="y")
@@ -223,12 +236,68 @@ def bars(
             at, heights, width * 0.9, color=hue, label=name, hatch=hatch, ec=palette.SURFACE.light
         )
         texts = [number(float(value), digits) for value in heights]
-        axes.bar_label(drawn, texts, padding=2, color=palette.INK.light, fontsize=9.5)
+        numbers = axes.bar_label(drawn, texts, padding=2, color=palette.INK.light, fontsize=9.5)
+        for text in numbers if levels else []:  # a level passes behind them
+            text.set_bbox({"fc": palette.SURFACE.light, "ec": "none", "pad": 0.8})
     axes.set_xticks(range(len(groups)), groups, color=palette.INK.light)
     axes.set_ylabel(y_label)
     axes.margins(y=0.16)
     if len(series) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(0, 1.16), ncols=len(series))
+    highest = max((level for level, _, _ in levels), default=0)
+    for level, name, role in levels:
+        hue = palette.NAMES[role].light
+        axes.axhline(level, color=hue, lw=1.6, ls=(0, (5, 3)))
+        axes.annotate(
+            name,
+            (1, level),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            color=hue,
+            va="bottom" if level == highest else "top",
+        )
+    return Drawing(figure, alt)
+
+
+def network(
+    names: Sequence[str],
+    levels: Sequence[str],
+    links: Iterable[tuple[int, int, int, str]],
+    *,
+    alt: str,
+    notes: Sequence[tuple[float, float, str, str]] = (),
+    height: float = 3.2,
+) -> Drawing:
+    """Draw which position of one level reads which of the level below.
+
+    `names` are those of the positions, `levels` those of the levels, the lowest first. A link is
+    (level, position that reads, position below that is read, role); the role "faint" is drawn
+    thin, any other bold, and "key" also dashed. `notes` are texts (position, level, text, role).
+    """
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.add_subplot()
+    for level, reader, read, role in sorted(links, key=lambda link: link[3] != "faint"):
+        axes.plot(
+            [read, reader],
+            [level - 1, level],
+            color=palette.NAMES[role].light,
+            lw=1.2 if role == "faint" else 2.2,
+            ls=(0, (4, 2)) if role == "key" else "-",
+        )
+    for level in range(len(levels)):
+        axes.plot(
+            range(len(names)), [level] * len(names), "o", color=palette.INK.light, ms=9, zorder=3
+        )
+    for x, y, text, role in notes:
+        hue = palette.NAMES[role].light
+        axes.text(x, y, text, color=hue, fontweight="bold", va="center")
+    axes.set_xticks(range(len(names)), names, color=palette.INK.light)
+    axes.set_yticks(range(len(levels)), levels, color=palette.INK.light)
+    axes.set(xlim=(-0.35, len(names) - 0.65), ylim=(-0.3, len(levels) - 0.7))
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
     return Drawing(figure, alt)
 
 
@@ -545,23 +614,38 @@ def _rim(
 
 
 def _heatmap(axes: Axes, matrix: Array, role: str, digits: int, mask: Array | None) -> None:
-    largest = 1.0 if role == "weight" else float(np.abs(matrix).max()) or 1.0
+    boolean = matrix.dtype == np.bool_
+    if boolean:
+        mask = matrix
+    finite = np.where(np.isfinite(matrix), np.abs(matrix), 0)
+    largest = 1.0 if role == "weight" or boolean else float(finite.max()) or 1.0
     rows, columns = matrix.shape
     for i in range(rows):
         for j in range(columns):
             entry = float(matrix[i, j])
             hidden = mask is not None and not mask[i, j]
-            strength = 0.0 if hidden else min(abs(entry) / largest, 1.0)
+            strength = min(abs(entry) / largest, 1.0)
+            if hidden or np.isinf(entry):
+                strength = 0.0
+            elif boolean:
+                strength = 0.5
             hue = palette.NAMES[role if entry >= 0 else "negative"]
             alpha = 0.04 + 0.92 * strength
             axes.add_patch(Rectangle((j, i), 1, 1, facecolor=hue.light, alpha=alpha))
             axes.add_patch(Rectangle((j, i), 1, 1, fill=False, ec=palette.SURFACE.light, lw=2.0))
+            if hidden and boolean:
+                axes.plot(j + 0.5, i + 0.5, "x", color=palette.MUTED.light, ms=6, mew=1.2)
+                continue
             if hidden:
                 axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color=palette.MUTED.light, lw=1.2)
                 axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color=palette.MUTED.light, lw=1.2)
                 continue
             ink = palette.text_on(hue, alpha).light
-            axes.text(j + 0.5, i + 0.5, number(entry, digits), ha="center", va="center", color=ink)
+            if boolean:
+                axes.plot(j + 0.5, i + 0.5, "o", color=ink, ms=5)
+                continue
+            text = number(entry, digits).replace("inf", "∞")
+            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", color=ink)
     axes.set(xlim=(0, columns), ylim=(rows, 0))
     axes.tick_params(length=0)
     for spine in axes.spines.values():

@@ -53,6 +53,18 @@ def drawings() -> dict[str, figures.Drawing]:
             x, [("a", x, 0.1 + x, "score")], level=(0.5, "half"), y_limits=(-1, 2), x_label="x",
             y_label="y", alt=ALT,
         ),
+        "bars with levels": figures.bars(
+            ["a", "b"], [("c", SHARES[0], "key")], y_label="y", levels=[(0.5, "half", "ink")],
+            alt=ALT,
+        ),
+        "masks": figures.heatmaps(
+            [("mask", SHARES > 0.5, "weight"),
+             ("masked", np.where(SHARES > 0.5, SHARES, -np.inf), "score")], across=2, alt=ALT,
+        ),
+        "network": figures.network(
+            ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "faint"), (1, 0, 1, "key")],
+            notes=[(0.5, 0.5, "ahead", "key")], alt=ALT,
+        ),
     }  # fmt: skip
 
 
@@ -95,6 +107,20 @@ class TestDrawing:
 
     def test_two_builds_give_the_same_bytes(self) -> None:
         assert {k: d.svg for k, d in drawings().items()} == {k: d.svg for k, d in DRAWINGS.items()}
+
+
+class TestHeatmaps:
+    def test_minus_infinity_is_written_and_does_not_fade_the_rest(self) -> None:
+        scores = np.array([[2.0, -np.inf], [1.0, -4.0]])
+        drawn = figures.heatmaps([("masked scores", scores, "score")], alt=ALT).svg
+        assert "−∞" in drawn
+        assert "−4.00" in drawn
+        assert "nan" not in drawn
+
+    def test_a_boolean_matrix_shows_no_numbers(self) -> None:
+        drawn = figures.heatmaps([("mask", SHARES > 0.5, "weight")], alt=ALT).svg
+        assert "1.00" not in drawn
+        assert "0.00" not in drawn
 
 
 class TestInline:

@@ -68,6 +68,12 @@ QUOTED = {
         "0.99": "an input",
         "4.1": "a definition in a paper",
     },
+    "causal/masking": {
+        "3.2": "a section of a paper",
+    },
+    "causal/padding-and-empty-rows": {
+        "2.13": "a version",
+    },
 }
 
 AVOIDED = re.compile(

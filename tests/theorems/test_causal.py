@@ -1,0 +1,474 @@
+"""The theorems of the part on causal masking, checked away from their pages.
+
+Expected values come from exact fractions, plain loops, counting by hand, or 50 digits; a class
+bears the label of its theorem. Every hypothesis of a theorem that can be dropped is dropped once,
+so that a check that cannot fail would be noticed.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from selfattn_ref import (
+    KeyValueCache,
+    attention_weights,
+    causal_mask,
+    log_softmax,
+    perplexity,
+    scaled_dot_product_attention,
+    self_attention,
+    self_attention_vjp,
+    softmax,
+)
+
+SEEDS = st.integers(0, 10**6)
+CLOSE = {"rtol": 1e-9, "atol": 1e-10}
+
+
+def normal(seed, *shape):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def matrices(seed, width, value_width=None):
+    """Return W_Q, W_K and W_V of width `width`."""
+    rng = np.random.default_rng(seed)
+    widths = (width, width, value_width or width)
+    return [rng.normal(size=(width, columns)) for columns in widths]
+
+
+def causal(x, w):
+    return self_attention(x, *w, mask=causal_mask(len(x)))
+
+
+def permutations(T):
+    return [np.array(order) for order in itertools.permutations(range(T))]
+
+
+class TestHiddenKeys:
+    """thm-hidden-keys: −∞ leaves a key out; a finite number gives it a share that is known."""
+
+    # Scores are logarithms of integers, so that every share is a fraction.
+    POWERS = st.lists(st.integers(1, 50), min_size=1, max_size=6)
+
+    @given(st.data(), POWERS)
+    def test_minus_infinity_gives_the_softmax_of_the_allowed_scores(self, data, powers):
+        allowed = data.draw(hnp.arrays(np.bool_, len(powers)))
+        assume(allowed.any())
+        total = sum(power for power, kept in zip(powers, allowed, strict=True) if kept)
+        expected = [
+            float(Fraction(power, total)) if kept else 0.0
+            for power, kept in zip(powers, allowed, strict=True)
+        ]
+        scores = np.log(powers)
+        masked = softmax(np.where(allowed, scores, -np.inf))
+        np.testing.assert_allclose(masked, expected, rtol=1e-13)
+        np.testing.assert_array_equal(
+            masked, attention_weights(scores[np.newaxis], mask=allowed)[0]
+        )
+
+    @given(POWERS, st.integers(1, 5), st.integers(1, 50))
+    def test_a_finite_number_leaks_what_the_theorem_says(self, powers, hidden, stand_in):
+        exact = Fraction(hidden * stand_in, sum(powers) + hidden * stand_in)
+        scores = np.log([*powers, *[stand_in] * hidden])
+        leaked = softmax(scores)[len(powers) :].sum()
+        assert leaked == pytest.approx(float(exact), rel=1e-12)
+        assert leaked > 0
+
+    @given(POWERS, st.integers(1, 5))
+    def test_the_leak_tends_to_everything_as_the_allowed_scores_fall(self, powers, hidden):
+        stand_in = -5.0
+        leaks = []
+        for fall in (0.0, 20.0, 40.0):
+            scores = np.log(powers) - fall
+            leaks.append(softmax([*scores, *[stand_in] * hidden])[len(powers) :].sum())
+        assert leaks == sorted(leaks)
+        assert leaks[-1] == pytest.approx(1, abs=1e-9)
+
+
+def row_by_row(i, x):
+    """Some map of one row that depends on its position and is nothing special."""
+    return np.tanh(x * (1 + i)) + np.sort(x)[::-1]
+
+
+def position_wise(x):
+    return np.array([row_by_row(i, row) for i, row in enumerate(x)]).reshape(x.shape)
+
+
+def deep(x, seed, width, depth, attend=causal):
+    """Stack attention with two heads, residual sums, and maps that work row by row."""
+    for level in range(depth):
+        heads = [
+            attend(x, matrices(seed + 10 * level + head, width, value_width=head + 1))
+            for head in range(2)
+        ]
+        side_by_side = np.concatenate(heads, axis=-1)
+        x = x + side_by_side @ normal(seed + level, side_by_side.shape[-1], width)
+        x = position_wise(x)
+    return x
+
+
+class TestPrefix:
+    """thm-prefix: cutting first and computing first give the same, through any depth."""
+
+    @given(SEEDS, st.integers(1, 7), st.integers(1, 5))
+    def test_one_layer(self, seed, T, width):
+        x, w = normal(seed, T, width), matrices(seed + 1, width)
+        for n in range(1, T + 1):
+            np.testing.assert_allclose(causal(x, w)[:n], causal(x[:n], w), **CLOSE)
+
+    @given(SEEDS, st.integers(1, 6), st.integers(2, 4), st.integers(1, 4))
+    def test_stacks_of_heads_sums_and_row_maps(self, seed, T, width, depth):
+        x = normal(seed, T, width)
+        whole = deep(x, seed, width, depth)
+        for n in range(1, T + 1):
+            np.testing.assert_allclose(
+                whole[:n], deep(x[:n], seed, width, depth), rtol=1e-7, atol=1e-8
+            )
+
+    def test_without_the_mask_it_fails(self):
+        x, w = normal(0, 5, 3), matrices(1, 3)
+        assert not np.allclose(self_attention(x, *w)[:4], self_attention(x[:4], *w))
+        whole = deep(x, 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
+        part = deep(x[:4], 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
+        assert not np.allclose(whole[:4], part)
+
+    def test_a_map_that_mixes_positions_breaks_it(self):
+        x, w = normal(0, 5, 3), matrices(1, 3)
+        cut_last = causal(x - x.mean(axis=0), w)[:4]
+        assert not np.allclose(cut_last, causal(x[:4] - x[:4].mean(axis=0), w))
+
+    @given(SEEDS, st.integers(2, 6))
+    def test_later_rows_get_no_gradient(self, seed, T):
+        x, w = normal(seed, T, 3), matrices(seed + 1, 3)
+        for row in range(T):
+            d_output = np.zeros((T, 3))
+            d_output[row] = normal(seed + 2, 3)
+            d_x = self_attention_vjp(x, *w, d_output, mask=causal_mask(T))[0]
+            np.testing.assert_array_equal(d_x[row + 1 :], 0)
+            assert np.abs(d_x[row]).max() > 0
+
+
+class TestLastRow:
+    """thm-last-row: a query that sees all keys is not masked, in one layer on the same inputs."""
+
+    @given(SEEDS, st.integers(1, 6), st.integers(1, 6), st.data())
+    def test_rows_that_see_every_key_agree(self, seed, Tq, Tk, data):
+        query, key, value = normal(seed, Tq, 3), normal(seed + 1, Tk, 3), normal(seed + 2, Tk, 2)
+        mask = data.draw(hnp.arrays(np.bool_, (Tq, Tk)))
+        mask[data.draw(st.integers(0, Tq - 1))] = True
+        masked = scaled_dot_product_attention(query, key, value, mask=mask)
+        full = scaled_dot_product_attention(query, key, value)
+        open_rows = mask.all(axis=-1)
+        np.testing.assert_allclose(masked[open_rows], full[open_rows], **CLOSE)
+
+    @given(SEEDS, st.integers(2, 6))
+    def test_under_the_causal_mask_that_is_the_last_row_and_no_other(self, seed, T):
+        x, w = normal(seed, T, 4) / 2, matrices(seed + 1, 4)  # halved: no share rounds to 0
+        full, masked = self_attention(x, *w), causal(x, w)
+        np.testing.assert_allclose(masked[-1], full[-1], **CLOSE)
+        assert (np.abs(masked - full)[:-1].max(axis=-1) > 1e-12).all()
+
+    def test_not_in_a_second_layer(self):
+        # Layer 1 by plain loops; then the last row of layer 2 from it, with and without a mask.
+        x = [[1.0, 0.0], [0.0, 2.0], [2.0, 1.0], [1.0, -1.0]]
+
+        def row(rows, i, seen):
+            powers = []
+            for j in seen:
+                dot = sum(a * b for a, b in zip(rows[i], rows[j], strict=True))
+                powers.append(math.exp(dot / math.sqrt(2)))
+            mixed = [sum(p * rows[j][c] for p, j in zip(powers, seen, strict=True)) for c in (0, 1)]
+            return [entry / sum(powers) for entry in mixed]
+
+        full = [row(x, i, range(4)) for i in range(4)]
+        masked = [row(x, i, range(i + 1)) for i in range(4)]
+        assert full[3] == masked[3]
+        assert abs(row(full, 3, range(4))[0] - row(masked, 3, range(4))[0]) > 0.05
+
+
+class TestUnmaskedEquivariant:
+    """thm-unmasked-equivariant: without a mask, shuffled words give shuffled outputs."""
+
+    @given(SEEDS, st.integers(1, 4))
+    def test_for_every_permutation(self, seed, T):
+        x, w = normal(seed, T, 3), matrices(seed + 1, 3, 2)
+        for order in permutations(T):
+            np.testing.assert_allclose(
+                self_attention(x[order], *w), self_attention(x, *w)[order], **CLOSE
+            )
+
+    def test_it_is_not_invariance(self):
+        x, w = normal(0, 3, 3), matrices(1, 3)
+        moved = [order for order in permutations(3) if (order != np.arange(3)).any()]
+        for order in moved:
+            assert not np.allclose(self_attention(x[order], *w), self_attention(x, *w))
+
+
+class TestNoSymmetry:
+    """thm-no-symmetry: for almost every X the identity is the only permutation that is left."""
+
+    @given(SEEDS, st.integers(2, 4), st.integers(1, 3))
+    def test_no_permutation_but_the_identity_for_inputs_drawn_at_random(self, seed, T, width):
+        x, w = normal(seed, T, width) / 2, matrices(seed + 1, width)
+        output = causal(x, w)
+        for order in permutations(T):
+            shuffled = causal(x[order], w)
+            identity = (order == np.arange(T)).all()
+            assert (np.abs(shuffled - output[order]).max() < 1e-12) == identity
+            assert (np.abs(shuffled - output).max() < 1e-12) == identity
+
+    @pytest.mark.parametrize("T", [2, 3, 4])
+    def test_the_input_of_the_proof_separates_all_three_rows(self, T):
+        w = matrices(T, 2)
+        for order in permutations(T)[1:]:
+            first = int(np.flatnonzero(order != np.arange(T))[0])
+            assert order[first] > first
+            x = np.zeros((T, 2))
+            x[first] = 1
+            output = causal(x, w)
+            np.testing.assert_array_equal(causal(x[order], w)[first], 0)
+            assert np.abs(output[order[first]]).max() > 1e-3
+            assert np.abs(output[first]).max() > 1e-3
+
+    def test_some_inputs_are_symmetric_and_without_values_all_are(self):
+        w = matrices(0, 2)
+        equal_rows = np.ones((3, 2))
+        no_values = [w[0], w[1], np.zeros((2, 2))]
+        for order in permutations(3):
+            np.testing.assert_allclose(causal(equal_rows[order], w), causal(equal_rows, w)[order])
+            x = normal(1, 3, 2)
+            np.testing.assert_array_equal(causal(x[order], no_values), causal(x, no_values)[order])
+
+
+class TestOrderOfThePast:
+    """thm-order-of-the-past: one causal layer forgets the order of what came before a row."""
+
+    @given(SEEDS, st.integers(1, 4))
+    def test_permuting_the_rows_before_a_row_leaves_it(self, seed, T):
+        x, w = normal(seed, T + 1, 3), matrices(seed + 1, 3)
+        for order in permutations(T):
+            shuffled = causal(x[[*order, T]], w)
+            np.testing.assert_allclose(shuffled[T], causal(x, w)[T], **CLOSE)
+
+    def test_two_layers_remember(self):
+        x, w = normal(0, 3, 3), matrices(1, 3)
+        twice = causal(causal(x, w), w)
+        assert np.abs(causal(causal(x[[1, 0, 2]], w), w)[2] - twice[2]).max() > 1e-3
+
+
+class TestPadding:
+    """thm-padding: what stands in the padding changes no real row and gets no gradient."""
+
+    @staticmethod
+    def stack(x, mask, seed):
+        for level in range(3):
+            x = x + self_attention(x, *matrices(seed + level, 3), mask=mask)
+            x = np.tanh(x)
+        return x
+
+    @given(SEEDS, st.lists(st.booleans(), min_size=1, max_size=6), st.data())
+    def test_real_rows_do_not_depend_on_it(self, seed, real, data):
+        real, T = np.array(real), len(real)
+        mask = data.draw(hnp.arrays(np.bool_, (T, T)))
+        mask[np.ix_(real, ~real)] = False
+        x = normal(seed, T, 3)
+        other = np.where(real[:, np.newaxis], x, normal(seed + 1, T, 3))
+        np.testing.assert_allclose(
+            self.stack(x, mask, seed)[real], self.stack(other, mask, seed)[real], **CLOSE
+        )
+
+    @given(SEEDS, st.lists(st.booleans(), min_size=1, max_size=6))
+    def test_one_layer_gives_what_the_words_get_alone(self, seed, real):
+        real, T = np.array(real), len(real)
+        x, w = normal(seed, T, 3), matrices(seed + 1, 3)
+        x[~real] = np.nan
+        padded = self_attention(x, *w, mask=causal_mask(T) & real)
+        np.testing.assert_allclose(padded[real], causal(x[real], w), **CLOSE)
+
+    @given(SEEDS, st.lists(st.booleans(), min_size=2, max_size=6))
+    def test_padding_gets_no_gradient_from_a_loss_over_words(self, seed, real):
+        real, T = np.array(real), len(real)
+        x, w = normal(seed, T, 3), matrices(seed + 1, 3)
+        d_output = np.where(real[:, np.newaxis], normal(seed + 2, T, 3), 0)
+        d_x = self_attention_vjp(x, *w, d_output, mask=causal_mask(T) & real)[0]
+        np.testing.assert_array_equal(d_x[~real], 0)
+
+    def test_a_loss_that_drops_padded_targets_does_not_hide_padded_keys(self):
+        x, w = normal(0, 4, 3), matrices(1, 3)
+        other = x.copy()
+        other[0] += 1  # padding on the left
+        assert np.abs(causal(x, w)[1:] - causal(other, w)[1:]).max() > 1e-3
+        x[3] += 1  # padding on the right comes after every word
+        np.testing.assert_array_equal(causal(x, w)[:3], causal(normal(0, 4, 3), w)[:3])
+
+
+class TestCache:
+    """thm-cache: each layer with a cache of its own, in pieces of any size, gives the full pass."""
+
+    @given(SEEDS, st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 3))
+    def test_stacks_fed_in_pieces(self, seed, sizes, depth):
+        T = sum(sizes)
+        x = normal(seed, T, 3)
+        layers = [matrices(seed + level, 3) for level in range(depth)]
+        caches = [KeyValueCache() for _ in layers]
+        outputs, start = [], 0
+        for size in sizes:
+            piece = x[start : start + size]
+            for cache, w in zip(caches, layers, strict=True):
+                piece = np.tanh(piece + cache.attend(*(piece @ matrix for matrix in w)))
+            outputs.append(piece)
+            start += size
+        full = x
+        for w in layers:
+            full = np.tanh(full + causal(full, w))
+        np.testing.assert_allclose(np.vstack(outputs), full, **CLOSE)
+
+    def test_without_a_mask_the_keys_of_a_second_layer_change(self):
+        x, w = normal(0, 4, 3), matrices(1, 3)
+        keys = [self_attention(x[:n], *w)[0] @ w[1] for n in (3, 4)]
+        assert np.abs(keys[0] - keys[1]).max() > 1e-3
+
+
+class Counting:
+    """A number that counts how often numbers of its kind are multiplied."""
+
+    count = 0
+
+    def __mul__(self, other):
+        Counting.count += 1
+        return self
+
+    def __add__(self, other):
+        return self
+
+
+def product(m, r, c):
+    """Multiply an (m, r) and an (r, c) matrix of counting numbers, naively."""
+    one = Counting()
+    for _ in range(m * c):
+        total = one * one
+        for _ in range(r - 1):
+            total = total + one * one
+
+
+class TestGenerationCost:
+    """thm-generation-cost: one step and a whole text, by counting multiplications one by one."""
+
+    @pytest.mark.parametrize("n", [1, 2, 5])
+    @pytest.mark.parametrize("d_model, d_k, d_v", [(2, 3, 5), (1, 1, 1), (4, 2, 3)])
+    def test_counts(self, n, d_model, d_k, d_v):
+        def counted(rows, keys):
+            before = Counting.count
+            product(rows, d_model, d_k)  # queries
+            product(rows, d_model, d_k)  # keys
+            product(rows, d_model, d_v)  # values
+            product(rows, d_k, keys)  # scores
+            product(rows, keys, d_v)  # output
+            return Counting.count - before
+
+        p, a = d_model * (2 * d_k + d_v), d_k + d_v
+        with_cache = [counted(1, t) for t in range(1, n + 1)]
+        from_scratch = [counted(t, t) for t in range(1, n + 1)]
+        assert with_cache == [p + a * t for t in range(1, n + 1)]
+        assert from_scratch == [t * (p + a * t) for t in range(1, n + 1)]
+        assert sum(with_cache) == n * p + a * n * (n + 1) // 2
+        sums = p * n * (n + 1) // 2 + a * n * (n + 1) * (2 * n + 1) // 6
+        assert sum(from_scratch) == sums
+
+
+def sum_over_texts(E, w, w_out, n, mask):
+    """Add up the products of the guesses over all texts of n words after word 0."""
+    V = len(E)
+    total = 0.0
+    for rest in itertools.product(range(V), repeat=n):
+        text = [0, *rest]
+        log_p = log_softmax(self_attention(E[text], *w, mask=mask) @ w_out)
+        total += math.exp(sum(log_p[t, text[t + 1]] for t in range(n)))
+    return total
+
+
+class TestTextProbability:
+    """thm-text-probability: honest guesses add up to one over all texts."""
+
+    @given(SEEDS, st.integers(2, 3), st.integers(1, 3))
+    def test_with_causal_attention(self, seed, V, n):
+        E, w, w_out = normal(seed, V, 3), matrices(seed + 1, 3), normal(seed + 2, 3, V)
+        total = sum_over_texts(E, w, w_out, n, causal_mask(n + 1))
+        assert total == pytest.approx(1, rel=1e-10)
+
+    def test_with_a_table_of_fractions_it_is_exact(self):
+        def share(beginning):
+            counts = [int(c) for c in np.random.default_rng([*beginning]).integers(1, 9, 3)]
+            return [Fraction(c, sum(counts)) for c in counts]
+
+        total = Fraction(0)
+        for rest in itertools.product(range(3), repeat=4):
+            text = (0, *rest)
+            total += math.prod(share(text[: t + 1])[text[t + 1]] for t in range(4))
+        assert total == 1
+
+    def test_guesses_that_look_ahead_do_not(self):
+        E, w, w_out = normal(0, 3, 3), matrices(1, 3), normal(2, 3, 3)
+        assert abs(sum_over_texts(E, w, w_out, 3, None) - 1) > 0.01
+
+    @given(SEEDS, st.integers(1, 6))
+    def test_a_text_has_the_probability_of_its_perplexity(self, seed, n):
+        logits = normal(seed, n, 4)
+        targets = np.random.default_rng(seed).integers(0, 4, n)
+        p = math.prod(
+            math.exp(row[target]) / sum(math.exp(z) for z in row)
+            for row, target in zip(logits, targets, strict=True)
+        )
+        assert perplexity(logits, targets) ** -n == pytest.approx(p, rel=1e-10)
+
+
+def of_probabilities(p):
+    """Perplexity by the library, for a vocabulary of two words of which the first came."""
+    p = np.asarray(p, dtype=float)
+    with np.errstate(divide="ignore"):
+        logits = np.log(np.stack([p, 1 - p], axis=-1))
+    return perplexity(logits, np.zeros(len(p), int))
+
+
+class TestPerplexityBounds:
+    """thm-perplexity-bounds: 1 ≤ 1/mean(p) ≤ PPL ≤ mean(1/p), and when they are equal."""
+
+    PARTS = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=8)
+
+    @given(PARTS)
+    def test_the_chain_exactly(self, parts):
+        p = [Fraction(a, a + b) for a, b in parts]
+        n = len(p)
+        lower, upper = n / sum(p), sum(1 / q for q in p) / n
+        power = 1 / math.prod(p)  # PPL to the power n, a fraction: no rounding
+        assert lower >= 1
+        assert lower**n <= power <= upper**n
+        all_equal = len(set(p)) == 1
+        assert (lower**n == power) == all_equal
+        assert (power == upper**n) == all_equal
+        assert (lower == 1) == all(q == 1 for q in p)
+
+    @given(PARTS)
+    def test_the_library_gives_the_geometric_mean_of_the_reciprocals(self, parts):
+        p = [Fraction(a, a + b) for a, b in parts]
+        power = 1 / math.prod(p)
+        with mpmath.workdps(50):
+            root = mpmath.root(mpmath.mpf(power.numerator) / power.denominator, len(p))
+        assert of_probabilities([float(q) for q in p]) == pytest.approx(float(root), rel=1e-12)
+
+    @given(st.integers(1, 50), st.integers(1, 6))
+    def test_a_blind_choice_among_V_words_has_perplexity_V(self, V, n):
+        assert perplexity(np.zeros((n, V)), np.zeros(n, int)) == pytest.approx(V, rel=1e-13)
+
+    @given(st.integers(1, 5), st.floats(1, 1e6))
+    def test_it_has_no_upper_bound(self, n, bound):
+        p = np.ones(n)
+        p[0] = (2 * bound) ** -float(n)
+        assert of_probabilities(p) > bound
