@@ -52,8 +52,8 @@ def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> _checks.Arr
 
     Notes
     -----
-    The Jacobian of the softmax is :math:`\operatorname{diag}(p) - p p^\top`, symmetric. Taught
-    on the page "Follow the gradients"; worked examples SA020 and SA031.
+    The Jacobian of the softmax is :math:`\operatorname{diag}(p) - p p^\top`, symmetric.
+    Worked examples SA020 and SA031; the page "Watch a softmax saturate" derives it.
 
     Examples
     --------
@@ -139,8 +139,7 @@ def scaled_dot_product_attention_vjp(
     arrays; 16-bit inputs are computed in float32.
 
     The weights are computed again, not remembered. The gradient with respect to `bias` is
-    :math:`dS`: ``softmax_vjp(weights, d_output @ value.mT)``. Taught on the page "Follow the
-    gradients"; worked example SA031.
+    :math:`dS`: ``softmax_vjp(weights, d_output @ value.mT)``. Worked example SA031.
 
     Examples
     --------
@@ -247,8 +246,7 @@ def self_attention_vjp(
 
     Notes
     -----
-    One sequence plays three roles, so that three gradients reach it. Taught on the page
-    "Follow the gradients"; worked example SA031.
+    One sequence plays three roles, so that three gradients reach it. Worked example SA031.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> _checks.Array:
 
     Notes
     -----
-    Taught on the page "Give attention many heads"; worked example SA026.
+    Worked example SA026.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def multi_head_attention(
     -----
     The output is the sum over the heads of :math:`O_h W_{O,h}`, with :math:`W_{O,h}` the rows
     of head :math:`h`: each head adds a map of rank at most `d_v`. Section 3.2.2 of [1]_.
-    Taught on the page "Give attention many heads"; worked examples SA026 and SA027.
+    Worked examples SA026 and SA027.
 
     References
     ----------

@@ -50,8 +50,7 @@ def sinusoidal_encoding(
     Notes
     -----
     Row t + k is row t with each pair rotated by the angle :math:`k\,\omega_i`, the same for
-    all t. Section 3.5 of [1]_. Taught on the page "Tell attention the order of the words";
-    worked example SA028.
+    all t. Section 3.5 of [1]_. Worked example SA028.
 
     References
     ----------
@@ -134,8 +133,8 @@ def rotate_pairs(
     Rotary position embedding [1]_. Both layouts are in use and give the same scores only if
     the columns of the projections are permuted along. The paper and its code pair neighbors,
     and so do GPT-J and the LLaMA code and weights of Meta; GPT-NeoX pairs halves, and so does
-    LLaMA in Hugging Face Transformers, whose conversion permutes the weights [2]_. Taught on
-    the page "Tell attention the order of the words"; worked example SA029.
+    LLaMA in Hugging Face Transformers, whose conversion permutes the weights [2]_.
+    Worked example SA029.
 
     References
     ----------

@@ -14,7 +14,8 @@ import selfattn_ref
 FUNCTIONS = sorted(
     name for name in selfattn_ref.__all__ if inspect.isfunction(getattr(selfattn_ref, name))
 )
-MODULES = sorted(path.stem for path in pathlib.Path(selfattn_ref.__file__).parent.glob("*.py"))
+PACKAGE = pathlib.Path(selfattn_ref.__file__).parent
+MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -97,3 +98,14 @@ def test_modules_say_what_they_are_for(name):
     doc = importlib.import_module(full).__doc__
     assert doc
     assert doc.strip().splitlines()[0].endswith((".", ":"))
+
+
+def test_a_page_that_a_docstring_names_is_in_the_book():
+    titles = {
+        re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.M)[1]
+        for page in (PACKAGE.parent / "book").rglob("*.md")
+    }
+    for module in PACKAGE.glob("*.py"):
+        text = " ".join(module.read_text(encoding="utf-8").split())
+        named = set(re.findall(r'the page "([^"]+)"', text))
+        assert named <= titles, f"{module.name}: {named - titles}"
