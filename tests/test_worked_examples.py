@@ -666,14 +666,14 @@ class TestLoading:
         for mapping in (example.inputs, example.expected):
             for name, array in mapping.items():
                 with pytest.raises(TypeError, match="does not support item assignment"):
-                    mapping[name] = 0  # type: ignore[index]
+                    mapping[name] = 0
                 if not isinstance(array, tuple):
                     with pytest.raises(ValueError, match="read-only"):
                         array[...] = 0
                     with pytest.raises(ValueError, match="cannot set WRITEABLE"):
                         array.setflags(write=True)
         with pytest.raises(AttributeError):
-            example.title = "another"  # type: ignore[misc]
+            example.title = "another"
 
     @pytest.mark.parametrize(
         "unknown, nearest",
