@@ -49,7 +49,7 @@ def use_theme(app: Sphinx, config: Config) -> None:
 
 
 def write_assets(app: Sphinx) -> None:
-    """Put the stylesheet, the script and the licenses into the site, before pages ask for them.
+    """Put the stylesheet, the scripts and the licenses into the site, before pages ask for them.
 
     The colors are those of the figures' palette, which stands in front of the stylesheet.
     """
@@ -61,7 +61,8 @@ def write_assets(app: Sphinx) -> None:
     static.mkdir(parents=True, exist_ok=True)
     sheets = [css_variables(), (THEME / "page.css").read_text("utf-8")]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
-    shutil.copyfile(THEME / "page.js", static / "page.js")
+    for script in ("page.js", "search.js"):
+        shutil.copyfile(THEME / script, static / script)
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
 
