@@ -282,9 +282,8 @@ def reading_order(app: Sphinx) -> Iterator[tuple[str, str]]:
     site_map = app.env.external_site_map  # type: ignore[attr-defined]
     yield str(app.config.master_doc), ""
     for tree in site_map.root.subtrees:
-        for item in tree.items:
-            for page in (str(item), *pages_of(site_map, str(item))):
-                yield page, str(tree.caption)
+        for page in pages_of(site_map, tree):
+            yield page, str(tree.caption)
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:

@@ -50,7 +50,7 @@ var bookSearch = (function () {
     var lines = [], entries = [], postings = new Map();
     function add(entry, text, title) {
       var number = lines.length, count = 0;
-      lines.push({ text: text, entry: entry, title: title });
+      lines.push({ text: text, entry: entry, title: title }); // title: what its words are worth
       tokens(text).forEach(function (token) {
         if (!OPTIONAL.includes(" " + token.forms[0] + " ")) count += Math.max(1, token.forms.length - 2);
         token.forms.forEach(function (form) {
@@ -68,9 +68,12 @@ var bookSearch = (function () {
           page: place, kind: kind, title: fields[2], first: number - position,
           address: page[0] + (fields[0] && "#" + fields[0])
         });
-        if (fields[2]) add(number, fields[2], true);
-        if (kind === "page" && page[1]) add(number, page[1], true);
-        if (fields[3]) fields[3].split("\n").forEach(function (sentence) { add(number, sentence, false); });
+        if (fields[2]) add(number, fields[2], 1);
+        if (kind === "page") {
+          if (page[1]) add(number, page[1], 1);
+          add(number, page[0].replace(/(index)?\.html$|[\/-]/g, " "), 0.7);
+        }
+        if (fields[3]) fields[3].split("\n").forEach(function (sentence) { add(number, sentence, 0); });
       });
     });
     var vocabulary = Array.from(postings.keys()).sort(), stems = new Map();
@@ -222,7 +225,7 @@ var bookSearch = (function () {
           else if (word.needed) exact = false;
         });
         var share = Math.min(1, words / (entry.kind === "theorem" ? book.lines[line].count - 2 : book.lines[line].count));
-        title = Math.max(title, worth(line) * (0.4 + 0.6 * share) * (exact ? 1 + share : 1));
+        title = Math.max(title, book.lines[line].title * worth(line) * (0.4 + 0.6 * share) * (exact ? 1 + share : 1));
       });
       score += title * WEIGHTS[entry.kind];
       var best = -1, most = 0;
@@ -308,7 +311,7 @@ var bookSearch = (function () {
     var sentence = result.line >= 0 ? book.lines[result.line].text : "";
     if (!sentence && entry.kind === "page") sentence = page.question;
     if (!sentence) {
-      var own = book.lines.findIndex(function (line) { return line.title === false && book.entries[line.entry] === entry; });
+      var own = book.lines.findIndex(function (line) { return !line.title && book.entries[line.entry] === entry; });
       if (own >= 0) sentence = book.lines[own].text;
     }
     return make("a", { href: root + entry.address }, [
