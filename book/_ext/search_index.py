@@ -73,7 +73,7 @@ def plain(tex: str) -> str:
     '(a + b)/2 ≤ e^−τ'
     """
     for name, meaning in MACROS.items():
-        tex = re.sub(re.escape(name) + r"(?![A-Za-z])", lambda _, tex=meaning: tex, tex)
+        tex = re.sub(re.escape(name) + r"(?![A-Za-z])", meaning.replace("\\", r"\\"), tex)
     tokens = re.findall(r"\\[A-Za-z]+|\\.|\s+|.", tex, re.S)
     tokens.reverse()  # the next one is popped
 
@@ -165,7 +165,9 @@ class Entry:
         """Return what the entry says; of its code, the names that it calls."""
         found = []
         for block in self.blocks:
-            found += [block] if self.kind == "source" else END.sub(r"\1\n", block).split("\n")
+            ends = END.sub(r"\1\n", block)
+            ends = re.sub(r"^(.{,24})\n", r"\1 ", ends, flags=re.M)  # "Cold." says nothing alone
+            found += [block] if self.kind == "source" else ends.split("\n")
         if self.names:
             found.append(f"In the code: {', '.join(dict.fromkeys(self.names))}.")
         return found
@@ -254,7 +256,7 @@ class Reader:
             case nodes.math_block():
                 entry.say(words(node), goes_on=True)
             case nodes.paragraph() if not CHECKED_BY.fullmatch(node.astext()):
-                entry.say(words(node).removeprefix("Proof. "))
+                entry.say(re.sub(r"^Proof\.\s+", "", words(node)))
             case nodes.Element() if not isinstance(node, (*SILENT, nodes.paragraph)):
                 self.all(node.children, entry)
 

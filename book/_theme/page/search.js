@@ -66,13 +66,14 @@ var bookSearch = (function () {
         var number = entries.length, kind = index.kinds[fields[1]];
         entries.push({
           page: place, kind: kind, title: fields[2], first: number - position,
-          address: page[0] + (fields[0] && "#" + fields[0])
+          address: page[0] + (fields[0] && "#" + fields[0]), line: -1
         });
         if (fields[2]) add(number, fields[2], 1);
         if (kind === "page") {
           if (page[1]) add(number, page[1], 1);
           add(number, page[0].replace(/(index)?\.html$|[\/-]/g, " "), 0.7);
         }
+        if (fields[3]) entries[number].line = lines.length;
         if (fields[3]) fields[3].split("\n").forEach(function (sentence) { add(number, sentence, 0); });
       });
     });
@@ -217,7 +218,7 @@ var bookSearch = (function () {
         else if (word.needed) missing += word.rarity;
       });
       if (whole ? missing : missing >= all) return null;
-      var title = 0;
+      var title = 0, named = false;
       one.titles.forEach(function (line) {
         var seen = hits.get(line), words = 0, exact = true;
         asked.forEach(function (word, n) {
@@ -225,19 +226,22 @@ var bookSearch = (function () {
           else if (word.needed) exact = false;
         });
         var share = Math.min(1, words / (entry.kind === "theorem" ? book.lines[line].count - 2 : book.lines[line].count));
+        if (exact) named = true;
         title = Math.max(title, book.lines[line].title * worth(line) * (0.4 + 0.6 * share) * (exact ? 1 + share : 1));
       });
       score += title * WEIGHTS[entry.kind];
       var best = -1, most = 0;
       one.lines.forEach(function (line) {
-        var value = worth(line) / (1 + book.lines[line].text.length / 2000);
+        var text = book.lines[line].text;
+        var value = worth(line) / (1 + text.length / 2000) * (/^In the code: | · /.test(text) ? 0.8 : 1);
         if (value > most) { most = value; best = line; }
       });
       score += most + 0.4 * Math.log(1 + one.lines.length);
       if (/^SA\d{3}\b/.test(entry.title) && one.titles.some(function (line) {
         return asked[0].word.toUpperCase() === book.lines[line].text.slice(0, 5);
       })) score += 1000;
-      return { entry: entry, score: score * Math.pow(1 - missing / all, 2), line: best, titles: one.titles };
+      // Under a name that says it all stands what it means, elsewhere the sentence that was found.
+      return { entry: entry, score: score * Math.pow(1 - missing / all, 2), line: named || best < 0 ? entry.line : best };
     }
     var whole = true, results = [];
     while (!results.length) {
@@ -308,12 +312,7 @@ var bookSearch = (function () {
   function link(result, page, asked) {
     var entry = result.entry, name = NAMES[entry.kind];
     var title = entry.title || page.title;
-    var sentence = result.line >= 0 ? book.lines[result.line].text : "";
-    if (!sentence && entry.kind === "page") sentence = page.question;
-    if (!sentence) {
-      var own = book.lines.findIndex(function (line) { return !line.title && book.entries[line.entry] === entry; });
-      if (own >= 0) sentence = book.lines[own].text;
-    }
+    var sentence = result.line < 0 ? "" : book.lines[result.line].text;
     return make("a", { href: root + entry.address }, [
       make("b", {}, marked(title, asked)), name && make("small", {}, [" " + name]),
       sentence && make("span", {}, marked(sentence, asked))
