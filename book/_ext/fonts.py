@@ -251,7 +251,7 @@ def find_strange_characters(app: Sphinx, doctree: nodes.document, _page: str) ->
     known = characters(f"{CORE} {MORE}") | set(map(ord, "\n\t\u200b"))
     elsewhere = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
     for text in doctree.findall(nodes.Text):
-        strange = {char for char in text if ord(char) not in known}
+        strange = {char for char in text.astext() if ord(char) not in known}
         if not strange:
             continue
         parent: Any = text.parent
