@@ -54,11 +54,14 @@ def write_assets(app: Sphinx) -> None:
     """
     if app.builder.format != "html":
         return
+    from fonts import font_faces_css
+
     from book._lib.palette import css_variables
 
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
-    sheets = [css_variables(), (THEME / "page.css").read_text("utf-8")]
+    ours = [(THEME / "page.css"), ROOT / "book" / "assets" / "static_math.css"]
+    sheets = [font_faces_css(), css_variables(), *(sheet.read_text("utf-8") for sheet in ours)]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
     for name in ("page.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
@@ -177,7 +180,6 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     from tools.commit import commit
 
     context["paper"] = palette.NAMES.get("paper", palette.SURFACE)
-    context["preloaded"] = []
     context["version"], context["commit"] = version(), commit()
     context["year"] = str(app.config.copyright)
     chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "

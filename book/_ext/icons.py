@@ -6,8 +6,8 @@ Three shares flow into one context: the mark of the book, in the colors of the f
 from pathlib import Path
 from typing import Any
 
+from fonts import packaged
 from sphinx.application import Sphinx
-from tex_to_mathml import packaged
 
 SHARES = ((0.22, 0.17, 0.05, 1.0), (0.51, 0.12, 0.02, 0.75), (0.79, 0.07, -0.08, 0.55))
 
