@@ -20,7 +20,14 @@ var bookSearch = (function () {
   }
 
   // The ways to write a word: whole, and by its parts (causal_mask, FlashAttention, multi-head).
-  function forms(written) {
+  var written = new Map();
+  function forms(word) {
+    var known = written.get(word);
+    if (!known) written.set(word, (known = spell(word)));
+    return known;
+  }
+
+  function spell(written) {
     var first = written[0];
     if (SIGNS[first]) return [SIGNS[first]];
     var greek = /\p{Script=Greek}/u.test(first) && first.toLowerCase().charCodeAt(0) - 945;
