@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from fonts import font_faces_css
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -59,7 +60,8 @@ def write_assets(app: Sphinx) -> None:
 
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
-    sheets = [css_variables(), (THEME / "page.css").read_text("utf-8")]
+    written = [(THEME / name).read_text("utf-8") for name in ("page.css", "math.css")]
+    sheets = [css_variables(), font_faces_css(), *written]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
     for name in ("page.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
@@ -158,9 +160,7 @@ def address_of(app: Sphinx, page: str) -> str:
     return "/" + re.sub(r"(^|/)index\.html$", r"\1", app.builder.get_target_uri(page))
 
 
-def head(
-    app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Tell the head of a page its description, its address and what it loads."""
     title = str(app.config.html_title or app.config.project)
     context["book_title"] = title
@@ -179,7 +179,6 @@ def head(
     from book._lib import palette
 
     context["paper"] = palette.NAMES.get("paper", palette.SURFACE)
-    context["preloaded"] = []
     context["version"], context["commit"] = version(), commit()
     context["year"] = str(app.config.copyright)
     what = "" if page == app.config.master_doc else f"“{context.get('title')}.” "
