@@ -7,7 +7,6 @@ import hashlib
 import html
 import re
 import shutil
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -56,12 +55,14 @@ def write_assets(app: Sphinx) -> None:
     """
     if app.builder.format != "html":
         return
+    from fonts import font_faces_css
+
     from book._lib.palette import css_variables
 
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
     written = [(THEME / name).read_text("utf-8") for name in ("page.css", "math.css")]
-    sheets = [css_variables(), font_faces_css(), *written]
+    sheets = [font_faces_css(), css_variables(), *written]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
     for name in ("page.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
@@ -110,7 +111,7 @@ def parts_of(app: Sphinx, page: str) -> list[dict[str, Any]]:
     """Return the parts of the book, each with its pages and levels, as seen from a page."""
     parts = []
     site_map: SiteMap = app.env.external_site_map  # type: ignore[attr-defined]
-    for tree in site_map.root.subtrees:
+    for tree in (tree for tree in site_map.root.subtrees if tree.caption):
         names = list(pages_of(site_map, tree))
         levels = [n for name in names for n in level_of(app.env, name).split("–") if n]
         parts.append(
@@ -177,14 +178,14 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
 
     context["asset"] = asset
     from book._lib import palette
+    from tools.commit import commit
 
     context["paper"] = palette.NAMES.get("paper", palette.SURFACE)
     context["version"], context["commit"] = version(), commit()
     context["year"] = str(app.config.copyright)
-    what = "" if page == app.config.master_doc else f"“{context.get('title')}.” "
-    what += f"In Self-attention, computed" if what else "Self-attention, computed"
+    chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "
     context["citation"] = (
-        f"The selfattn_ref contributors ({context['year']}). {what}, version {version()}."
+        f"The selfattn_ref contributors ({context['year']}). {chapter}{title}, version {version()}."
     )
 
 
@@ -193,14 +194,6 @@ def version() -> str:
     """Return the version of the library, which is that of the book."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     return str(settings["project"]["version"])
-
-
-@cache
-def commit() -> str:
-    """Return the commit of the sources; nothing where they are no clone."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip()
 
 
 class Map(SphinxDirective):
