@@ -1,14 +1,12 @@
-"""Require a caption and a description of every image, and give the drawings their style sheet.
+"""Require a caption and a description of every image, and a wide figure for a wide drawing.
 
 The drawings of the cells are elements of the page, so that they follow the reader's theme.
 """
 
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
@@ -44,24 +42,7 @@ class Figures(SphinxPostTransform):
         return above
 
 
-def write_style(app: Sphinx, exception: Exception | None) -> None:
-    """Write the style sheet of the drawings, with the colors."""
-    from book._lib.palette import css_variables
-
-    if exception is None and app.builder.format == "html":
-        drawings = Path(app.srcdir, "book", "_lib", "figures.css").read_text(encoding="utf-8")
-        target = Path(app.outdir, "_static", "figures.css")
-        target.write_text(css_variables() + drawings, encoding="utf-8")
-
-
-def add_style(app: Sphinx, config: Config) -> None:
-    """Link the style sheet from every page."""
-    app.add_css_file("figures.css")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_post_transform(Figures)
-    app.connect("config-inited", add_style)
-    app.connect("build-finished", write_style)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
