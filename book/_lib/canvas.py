@@ -188,7 +188,8 @@ class Canvas:
             return -1
         ink = box._replace(top=box.top + 0.16 * (box.bottom - box.top))
         marks = self._quiet if quiet else self._marks
-        return float(min(ink.distances(points).min() for points in marks))
+        marks[:] = [np.concatenate(marks)]
+        return float(ink.distances(marks[0]).min())
 
     def label(
         self, text: str, at: Array, look: str = "", *, first: float = 0, away: float = 9

@@ -5,6 +5,7 @@ for a phone; the style sheet shows the one that fits. Colors are roles; comparis
 use ink and dashes instead.
 """
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,7 +16,7 @@ from book._lib import palette
 from book._lib.canvas import NOWHERE, NUMBER, Array, Box, Canvas, Pair, Spot, sampled, text_width
 from book._lib.page import number
 
-COLUMN, SPAN, PHONE = 567.0, 738.0, 350.0  # widths of the page, in pixels
+COLUMN, SPAN, PHONE = 567.0, 738.0, 347.0  # widths of the page, in pixels
 GAP = 28.0  # between panels that stand side by side
 
 Point = tuple[str, Pair, str]  # (name, where, role)
@@ -123,17 +124,18 @@ def heatmaps(
 
     def draw(width: float) -> Canvas:
         canvas = Canvas(width)
+        gap = GAP if width > PHONE else 18
         lines: list[list[int]] = [[]]
         for place, matrix in enumerate(matrices):
-            before = sum(matrices[i].shape[1] * need + GAP for i in lines[-1])
+            before = sum(matrices[i].shape[1] * need + gap for i in lines[-1])
             if lines[-1] and margin + before + matrix.shape[1] * need > width:
                 lines.append([])
             lines[-1].append(place)
         across = min(
-            (width - margin - GAP * (len(line) - 1)) / sum(matrices[i].shape[1] for i in line)
+            (width - margin - gap * (len(line) - 1)) / sum(matrices[i].shape[1] for i in line)
             for line in lines
         )
-        across, down = min(across, 110), 32 if width > PHONE else 26 if len(lines) < 4 else 22
+        across, down = min(across, 110), 32 if width > PHONE else 26 if len(lines) < 4 else 20
         y = 0.0
         for order, line in enumerate(lines):
             x, top = margin, y + 26
@@ -154,7 +156,7 @@ def heatmaps(
                             size=NUMBER,
                         )
                 _cells(canvas, matrix, role, digits, Box(x, top, x + across, top + down))
-                x += matrix.shape[1] * across + GAP
+                x += matrix.shape[1] * across + gap
             for i, name in enumerate(rows):
                 canvas.text(
                     margin - 10, top + (i + 0.5) * down, name, "soft", anchor="end", size=NUMBER
@@ -648,41 +650,33 @@ def _name_curve(
         return
     points = sampled(line, 4)
     rest = np.concatenate([NOWHERE, *(sampled(other, 4) for other in others)])
+    reach = 15 + round(text_width(name) / 4)  # a curve's own far parts count as others
+    center = (frame.left + frame.right) / 2
     best, most = None, -np.inf
-    for place in range(0, len(points), 3):
+    for place in range(0, len(points), 2):
         x, y = points[place]
-        spots = [
-            Spot(x, y + side * away, "middle") for away in (13, 17, 22, 28) for side in (-1, 1)
-        ]
-        spots += [Spot(x + 7, y, "start"), Spot(x - 7, y, "end")]
+        spots = [Spot(x, y + away, "middle") for d in (13, 17, 22, 28) for away in (-d, d)]
+        for d, up in itertools.product((8, 16), (0, -9, 9)):
+            spots += [Spot(x + d, y + up, "start"), Spot(x - d, y + up, "end")]
+        far = np.concatenate([rest, points[: max(place - reach, 0)], points[place + reach :]])
         for spot in spots:
             box = canvas.box(spot, name, bold=True)
             if box.left < frame.left or box.right > frame.right + 14:
                 continue
             if box.top < frame.top - 6 or box.bottom > frame.bottom:
                 continue
-            room = canvas.room(box)
-            if room < 0:
-                continue
             own = float(box.distances(points).min())
-            reach = 15 + round(
-                text_width(name) / 4
-            )  # what is farther along the curve counts as another
-            far = np.concatenate([rest, points[: max(place - reach, 0)], points[place + reach :]])
             alone = float(min(box.distances(far).min(), 60))
             doubt = 60 if alone < own + 4 else 0
-            score = (
-                alone
-                - 3 * own
-                - 30 * max(2 - room, 0)
-                - doubt
-                - 0.02 * abs(x - (frame.left + frame.right) / 2)
-            )
+            score = alone - 3 * own - doubt - 0.02 * abs(x - center)
+            if score <= most or (room := canvas.room(box)) < 0:
+                continue
+            score -= 100 * max(2 - room, 0)
             if score > most:
                 best, most = spot, score
     if best is None:
         raise ValueError(f"no room for the name {name!r}")
-    canvas.text(best.x, best.y, name, look, anchor=best.anchor, bold=True)
+    canvas.text(*best[:2], name, look, anchor=best.anchor, bold=True)
 
 
 def _name_tip(canvas: Canvas, name: str, start: Array, end: Array, role: str) -> None:

@@ -102,7 +102,7 @@ class TestDrawing:
         wide, narrow = layouts(drawing)
         assert wide.get("class") == "figure-wide"
         assert wide.get("width") == ("738" if "spanning" in drawing.html[:40] else "567")
-        assert (narrow.get("class"), narrow.get("width")) == ("figure-narrow", "350")
+        assert (narrow.get("class"), narrow.get("width")) == ("figure-narrow", "347")
         for svg in (wide, narrow):
             assert svg.get("viewBox") == f"0 0 {svg.get('width')} {svg.get('height')}"
             assert float(svg.get("height", "inf")) <= 700
