@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 RECORD = BUILD / "built.json"
-INPUTS = ("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "tools")
+INPUTS = ("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "tests", "tools")
 
 RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
 

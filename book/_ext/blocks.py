@@ -46,6 +46,12 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
         found = CHECKED_BY.fullmatch(paragraph.astext())
         if found:
             _tested(app, doctree, page, paragraph, found)
+    stated = ""
+    for node in doctree.findall():
+        if isinstance(node, STATEMENTS):
+            stated = node["label"]
+        elif isinstance(node, proof_node) and stated:
+            node[0][0]["ids"].append(f"{stated}-proof")  # a link to what is folded unfolds it
     for cell in doctree.findall(lambda n: n.get("nb_element") == "cell_code" if isinstance(n, nodes.container) else False):
         _agreed(app, cell, page)
     for solution in doctree.findall(solution_node):

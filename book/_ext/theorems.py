@@ -1,0 +1,125 @@
+"""List every statement of the book: its number, what it says, its proof and its test."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from blocks import CHECKED_BY, STATEMENTS
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b")
+
+
+class theorem_index(nodes.General, nodes.Element):  # noqa: N801 — docutils writes node classes so
+    """The place of the list; all pages have to be read before it can be made."""
+
+
+class TheoremIndex(SphinxDirective):
+    """``{theorem-index}``: every statement of the book."""
+
+    def run(self) -> list[nodes.Node]:
+        """Keep the place."""
+        return [theorem_index()]
+
+
+def what_it_says(content: nodes.Element) -> list[nodes.Node]:
+    """Return the first sentence that is no hypothesis, or else the first; a formula at its end, too."""
+    sentences: list[list[nodes.Node]] = [[]]
+    for block in content.children:
+        if isinstance(block, nodes.math_block):
+            tex = block.astext().strip()
+            sentences[-1] += [nodes.Text(" "), nodes.math(tex, tex.rstrip(",. ")), nodes.Text(" ")]
+        elif isinstance(block, nodes.paragraph):
+            for child in block.children:
+                if not isinstance(child, nodes.Text):
+                    sentences[-1].append(child.deepcopy())
+                    continue
+                parts = re.split(r"(?<=[.:])\s+", child.replace("\n", " "))
+                sentences[-1].append(nodes.Text(parts[0]))
+                sentences += [[nodes.Text(part)] for part in parts[1:]]
+            if block.astext().rstrip().endswith((".", ":")):
+                sentences.append([])
+    said = [s for s in sentences if s and "".join(node.astext() for node in s).strip()]
+    for sentence in said:
+        if not HYPOTHESIS.match(sentence[0].astext()):
+            return sentence
+    return said[0]
+
+
+class FillTheoremIndex(SphinxPostTransform):
+    """Fill in the list, before the references in it are resolved."""
+
+    default_priority = 4
+
+    def run(self, **kwargs: Any) -> None:
+        """Visit the place of the list."""
+        for place in list(self.document.findall(theorem_index)):
+            place.replace_self(list(self.pages()))
+
+    def pages(self) -> Iterator[nodes.Node]:
+        """Yield a heading for every page that states something, and what it states."""
+        stated = {entry["docname"] for entry in getattr(self.env, "proof_list", {}).values()}
+        for page in reading_order(self.env.external_site_map):  # type: ignore[attr-defined]
+            if page not in stated:
+                continue
+            title = addnodes.pending_xref(
+                "", nodes.inline("", page), refdomain="std", reftype="doc", reftarget=f"/{page}",
+                refdoc=self.env.docname, refexplicit=False, refwarn=True,
+            )
+            name = page.removeprefix("book/").replace("/", "-")
+            section = nodes.section("", nodes.title("", "", title), ids=[name], names=[])
+            doctree = self.env.get_doctree(page)
+            section += [self.entry(page, statement, doctree) for statement in doctree.findall(lambda n: isinstance(n, STATEMENTS))]
+            yield section
+
+    def entry(self, page: str, statement: nodes.Element, doctree: nodes.document) -> nodes.Node:
+        """Return the entry of a statement."""
+        label = statement["label"]
+        numbers = self.env.toc_fignumbers[page][statement["countertype"]][label]
+        kind = f"{statement['realtype'].title()} {'.'.join(map(str, numbers))}"
+        uri = self.app.builder.get_relative_uri(self.env.docname, page)
+        head = nodes.paragraph("", "", classes=["head"])
+        head += nodes.inline("", kind, classes=["kind"])
+        head += nodes.reference(
+            "", "", *(child.deepcopy() for child in statement[0].children),
+            refuri=f"{uri}#{label}", internal=True, classes=["title"],
+        )
+        proof = nodes.reference("", "proof", refuri=f"{uri}#{label}-proof", internal=True, classes=["tested"])
+        test = nodes.reference("", "test", refuri=self.test(statement, doctree), internal=True, classes=["tested"])
+        head += [proof, test]
+        says = nodes.paragraph("", "", *what_it_says(statement[1]))
+        for reference in says.findall(addnodes.pending_xref):
+            reference["refdoc"] = self.env.docname
+        return nodes.container("", head, says, classes=["statement"])
+
+    def test(self, statement: nodes.Element, doctree: nodes.document) -> str:
+        """Return the address of the test that the page names after a statement."""
+        after = False
+        for node in doctree.findall():
+            after = after or node is statement
+            if after and isinstance(node, nodes.paragraph):
+                found = CHECKED_BY.fullmatch(node.astext())
+                if found:
+                    return f"{self.app.builder.get_relative_uri(self.env.docname, found[1])}#{found[2]}"
+        raise ValueError(f"{statement['label']} names no test")
+
+
+def reading_order(site_map: Any, name: str = "") -> Iterator[str]:
+    """Yield the pages of the table of contents in order."""
+    for tree in (site_map[name] if name else site_map.root).subtrees:
+        for item in tree.items:
+            if str(item) in site_map:
+                yield str(item)
+                yield from reading_order(site_map, str(item))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_node(theorem_index)
+    app.add_directive("theorem-index", TheoremIndex)
+    app.add_post_transform(FillTheoremIndex)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
