@@ -166,9 +166,9 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
 
 
 def role_of(name: str) -> str:
-    """Return the role whose color an array has; nothing for an array that plays none."""
+    """Return the role whose color an array has, or the color of what plays none."""
     found = [role for part, role in ROLES.items() if part in name]
-    return found[-1] if found else ""
+    return found[-1] if found else "soft"
 
 
 def cell(value: Any, places: int, largest: float) -> str:
@@ -198,8 +198,7 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
     columns = heads(name, data, sizes[-1], 0)
     rows = heads(name, data, sizes[-2], 1) if len(sizes) > 1 else [""]
     captions = [heads(name, data, size, 2) for size in sizes[:-2]]
-    role = role_of(name)
-    style = f' style="--role:var(--{role})"' if role else ""
+    style = f' style="--role:var(--{role_of(name)})"'
     found = []
     for place in itertools.product(*map(range, sizes[:-2])):
         matrix = value
@@ -469,6 +468,9 @@ def link_ids(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Turn every id in the running text into a link to its page."""
     if app.builder.format != "html":
         return
+    if EXAMPLE.fullmatch(page):
+        top = next(doctree.findall(nodes.section))
+        top.remove(top[0])  # the title, which the card has
     for inline in list(doctree.findall(lambda node: isinstance(node, nodes.inline))):
         if function := inline.get("derives"):
             source = defined_in(Path(app.srcdir), DERIVATIONS)[function]

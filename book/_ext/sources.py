@@ -64,20 +64,17 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     used = uses(app)
     for folder in (THEOREMS, DERIVATIONS):
         for page, text in modules(Path(app.srcdir), folder).items():
-            up = app.builder.get_relative_uri(page, "")
-            lines = highlighter.highlight_block(text, "python", linenos=False).splitlines()
-            before, after = lines[0].split("<pre>")
-            lines[0] = f"{before}<pre>{after}"
+            lines = highlighter.highlight_block(text, "python").split("\n")
+            start, lines[0] = re.fullmatch(r"(.*<pre>)(.*)", lines[0]).groups()
             root = "../" * page.count("/")
             for name, (first, last) in places(text).items():
                 links = "".join(
                     f' <a class="used" href="{root}{address}">{html.escape(one)}</a>'
                     for one, address in used.get(name, {}).items()
                 )
-                lines[first - 1] = f'<span id="{name}">{links}</span>' + lines[first - 1]
-            code = "\n".join(lines)
+                lines[first - 1] = f'<span id="{name}">{links}</span>{lines[first - 1]}'
             title = f"{page}.py"
-            body = f'<h1 class="module">{title}</h1>\n<div class="source">{code}</div>'
+            body = f"<h1>{title}</h1>\n{start}" + "\n".join(lines)
             yield page, {"title": title, "body": body}, "page.html"
 
 

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b")
+HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b|For\b.*\blet\b")
 
 
 class theorem_index(nodes.General, nodes.Element):  # noqa: N801 — docutils writes node classes so
@@ -26,28 +26,49 @@ class TheoremIndex(SphinxDirective):
         return [theorem_index()]
 
 
-def what_it_says(content: nodes.Element) -> list[nodes.Node]:
-    """Return the first sentence that is no hypothesis, or else the first; a formula at its end, too."""
-    sentences: list[list[nodes.Node]] = [[]]
-    for block in content.children:
+def sentences(blocks: list[nodes.Node]) -> list[list[nodes.Node]]:
+    """Return the sentences of paragraphs, each with the displayed formulas that it goes through."""
+    found: list[list[nodes.Node]] = [[]]
+    for block in blocks:
         if isinstance(block, nodes.math_block):
-            tex = block.astext().strip()
-            sentences[-1] += [nodes.Text(" "), nodes.math(tex, tex.rstrip(",. ")), nodes.Text(" ")]
-        elif isinstance(block, nodes.paragraph):
+            formula = nodes.math_block("", block.astext(), number=None, nowrap=block["nowrap"])
+            found[-1].append(formula)
+        else:
             for child in block.children:
-                if not isinstance(child, nodes.Text):
-                    sentences[-1].append(child.deepcopy())
-                    continue
-                parts = re.split(r"(?<=[.:])\s+", child.replace("\n", " "))
-                sentences[-1].append(nodes.Text(parts[0]))
-                sentences += [[nodes.Text(part)] for part in parts[1:]]
-            if block.astext().rstrip().endswith((".", ":")):
-                sentences.append([])
-    said = [s for s in sentences if s and "".join(node.astext() for node in s).strip()]
-    for sentence in said:
-        if not HYPOTHESIS.match(sentence[0].astext()):
-            return sentence
-    return said[0]
+                if isinstance(child, nodes.Text):
+                    first, *more = re.split(r"(?<=\.)\s+", child.replace("\n", " "))
+                    found[-1].append(nodes.Text(first))
+                    found += [[nodes.Text(part)] for part in more]
+                else:
+                    found[-1].append(child.deepcopy())
+        if block.astext().rstrip().endswith("."):
+            found.append([])
+    return [sentence for sentence in found if "".join(node.astext() for node in sentence).strip()]
+
+
+def what_it_says(content: nodes.Element) -> list[nodes.Node]:
+    """Return the first sentence of a statement that is no hypothesis, as blocks."""
+    blocks = [n for n in content.children if isinstance(n, nodes.paragraph | nodes.math_block)]
+    listed = [n for n in content.findall(nodes.paragraph) if isinstance(n.parent, nodes.list_item)]
+    said = sentences(blocks)
+    chosen = next((one for one in [*said, *sentences(listed)] if not HYPOTHESIS.match(text(one))), said[0])
+    if isinstance(chosen[0], nodes.Text):
+        start = chosen[0].removeprefix("Then ")
+        chosen[0] = nodes.Text(start[:1].upper() + start[1:])
+    found: list[nodes.Node] = []
+    for node in chosen:
+        if isinstance(node, nodes.math_block):
+            found.append(node)
+        elif node.astext().strip():
+            if not found or isinstance(found[-1], nodes.math_block):
+                found.append(nodes.paragraph())
+            found[-1] += node
+    return found
+
+
+def text(sentence: list[nodes.Node]) -> str:
+    """Return the words of a sentence."""
+    return "".join(node.astext() for node in sentence).lstrip()
 
 
 class FillTheoremIndex(SphinxPostTransform):
@@ -91,10 +112,10 @@ class FillTheoremIndex(SphinxPostTransform):
         proof = nodes.reference("", "proof", refuri=f"{uri}#{label}-proof", internal=True, classes=["tested"])
         test = nodes.reference("", "test", refuri=self.test(statement, doctree), internal=True, classes=["tested"])
         head += [proof, test]
-        says = nodes.paragraph("", "", *what_it_says(statement[1]))
-        for reference in says.findall(addnodes.pending_xref):
+        entry = nodes.container("", head, *what_it_says(statement[1]), classes=["statement"])
+        for reference in entry.findall(addnodes.pending_xref):
             reference["refdoc"] = self.env.docname
-        return nodes.container("", head, says, classes=["statement"])
+        return entry
 
     def test(self, statement: nodes.Element, doctree: nodes.document) -> str:
         """Return the address of the test that the page names after a statement."""
