@@ -22,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 DATA = Path("selfattn_ref", "worked_examples", "data")
 RECOMPUTED = "tests.test_worked_examples:TestTheLibraryReproducesEveryExample"
+INDEX = "book/examples/index"
 STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
 
 ID = re.compile(r"\bSA\d{3}\b")
@@ -41,6 +42,7 @@ ROLES = {
     "merged": "context",
 }
 PAIRS = re.compile(r"(?:.*_)?(?:scores|weights|mask)(?:_.*)?")  # a row a query, a column a key
+OUTPUTS = re.compile(r"(?:.*_)?(?:output|context)(?:_.*)?")  # a row a query
 SYMMETRIC = re.compile(r"(?:scaled_)?(?:dot|cosine|distance)")  # a row and a column a word
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
@@ -54,6 +56,7 @@ def documents(root: Path) -> dict[str, dict[str, Any]]:
 def write_sources(root: Path) -> None:
     """Write the source of the page of every example; remove those whose data is gone."""
     folder = root / "book" / "examples"
+    folder.mkdir(exist_ok=True)
     wanted = {f"{name}.md": STUB.format(**data) for name, data in documents(root).items()}
     for path in folder.glob("SA*.md"):
         if path.name not in wanted:
@@ -152,6 +155,8 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
             noun = ""
     elif pair and axis < 2 and "each step" not in text:
         noun, numbered = ("key", "query")[axis], True
+    elif axis == 1 and OUTPUTS.fullmatch(name):
+        noun, numbered = "query", True
     else:
         noun, numbered = "", False
     listed = data["inputs"].get(f"{noun}s", {}).get("value")
@@ -532,6 +537,8 @@ def around(
         example, _, title = app.env.titles[name].astext().partition(": ")
         return {"href": context["pathto"](name), "title": example, "question": title}
 
+    for part in context["parts"]:
+        part["here"] = any(entry["href"] == context["pathto"](INDEX) for entry in part["pages"])
     context["previous_page"] = neighbor(order[place - 1]) if place else None
     context["next_page"] = neighbor(order[place + 1]) if place + 1 < len(order) else None
     context["sections"] = [

@@ -47,8 +47,10 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
 
     found: dict[str, dict[str, str]] = {}
     for name, data in documents(Path(app.srcdir)).items():
-        address = app.builder.get_target_uri(f"book/examples/{name}")
-        found.setdefault(data["derivation"]["function"], {})[name] = address
+        page = f"book/examples/{name}"
+        if page in app.env.found_docs:
+            derives = found.setdefault(data["derivation"]["function"], {})
+            derives[name] = app.builder.get_target_uri(page)
     statements = getattr(app.env, "proof_list", {})
     for text in modules(Path(app.srcdir), THEOREMS).values():
         for tested, label in re.findall(r'^class (\w+):\n    """(thm-[a-z-]+):', text, re.M):
@@ -69,7 +71,7 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             root = "../" * page.count("/")
             for name, (first, last) in places(text).items():
                 links = "".join(
-                    f' <a class="used" href="{root}{address}">{html.escape(one)}</a>'
+                    f'<a class="used" href="{root}{address}">{html.escape(one)}</a>'
                     for one, address in used.get(name, {}).items()
                 )
                 lines[first - 1] = f'<span id="{name}">{links}</span>{lines[first - 1]}'

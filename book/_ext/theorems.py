@@ -109,9 +109,9 @@ class FillTheoremIndex(SphinxPostTransform):
             "", "", *(child.deepcopy() for child in statement[0].children),
             refuri=f"{uri}#{label}", internal=True, classes=["title"],
         )
-        proof = nodes.reference("", "proof", refuri=f"{uri}#{label}-proof", internal=True, classes=["tested"])
-        test = nodes.reference("", "test", refuri=self.test(statement, doctree), internal=True, classes=["tested"])
-        head += [proof, test]
+        checked = {"proof": f"{uri}#{label}-proof", "test": self.test(statement, doctree)}
+        links = [nodes.reference("", t, refuri=to, internal=True) for t, to in checked.items()]
+        head += nodes.inline("", "", *links, classes=["tested"])
         entry = nodes.container("", head, *what_it_says(statement[1]), classes=["statement"])
         for reference in entry.findall(addnodes.pending_xref):
             reference["refdoc"] = self.env.docname
