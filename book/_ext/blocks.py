@@ -57,16 +57,6 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
         found = CHECKED_BY.fullmatch(paragraph.astext())
         if found:
             _tested(app, doctree, page, paragraph, found)
-<<<<<<< HEAD
-    stated = ""
-    for node in doctree.findall():
-        if isinstance(node, STATEMENTS):
-            stated = node["label"]
-        elif isinstance(node, proof_node) and stated:
-            node[0][0]["ids"].append(f"{stated}-proof")  # a link to what is folded unfolds it
-    for cell in doctree.findall(lambda n: n.get("nb_element") == "cell_code" if isinstance(n, nodes.container) else False):
-        _agreed(app, cell, page)
-=======
     for cell in list(doctree.findall(nodes.container)):
         if cell.get("nb_element") == "cell_code":
             _agreed(app, cell, page)
@@ -79,7 +69,6 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             name["classes"] += [
                 ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES
             ]
->>>>>>> main
     for solution in doctree.findall(solution_node):
         solution["ids"] = [f"{solution['target_label']}-solution"]
     if NOTED.match(page):
