@@ -49,7 +49,7 @@ def use_theme(app: Sphinx, config: Config) -> None:
 
 
 def write_assets(app: Sphinx) -> None:
-    """Put the stylesheet, the script and the licenses into the site, before pages ask for them.
+    """Put the stylesheet, the scripts and the licenses into the site, before pages ask for them.
 
     The colors are those of the figures' palette, which stands in front of the stylesheet.
     """
@@ -64,7 +64,7 @@ def write_assets(app: Sphinx) -> None:
     sheets = [(THEME / name).read_text("utf-8") for name in SHEETS]
     sheets = [font_faces_css(), css_variables(), *sheets]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
-    for name in ("page.js", "favicon.svg"):
+    for name in ("page.js", "search.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
