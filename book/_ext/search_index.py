@@ -205,12 +205,13 @@ class Reader:
         """Put a node into the entry that it belongs to."""
         match node:
             case nodes.section() if isinstance(node[0], nodes.title):
-                top = isinstance(node.parent, nodes.document)
-                if self.example and not top:  # an array of an example: one line of its page
-                    if "derivation" not in node["ids"]:
+                top, title = isinstance(node.parent, nodes.document), words(node[0])
+                if self.example and not top:  # one page, one place; of an array, its name
+                    if "array" in node["classes"]:
+                        entry.names.append(title.split()[0])
+                    elif "derivation" not in node["ids"]:
                         self.all(node[1:], entry)
                     return
-                title = words(node[0])
                 self.all(node[1:], self.start(node, "page" if top else "section", title))
             case proof_node():
                 about = next(e for e in reversed(self.entries) if e.kind == "theorem")
@@ -255,7 +256,9 @@ class Reader:
                 self.start(node, "source", "").say(IDENTIFIER.sub("", source))
             case nodes.row():
                 cells = [" ".join(words(cell).split()) for cell in node]
-                if re.search(r"[A-Za-z]{2}", " ".join(cells)):
+                if self.example:
+                    entry.names.append(cells[0])
+                elif re.search(r"[A-Za-z]{2}", " ".join(cells)):
                     entry.say(" · ".join(filter(None, cells)) + ".")
             case nodes.literal_block():
                 if "output" not in node["classes"]:
@@ -264,8 +267,6 @@ class Reader:
                 entry.say(words(node), goes_on=True)
             case nodes.container() if "card" in node["classes"]:
                 pass
-            case nodes.paragraph() if self.example and node.parent.parent.parent:
-                entry.say(f"{words(node.parent[0])}: {words(node)}")
             case nodes.paragraph() if not CHECKED_BY.fullmatch(node.astext()):
                 entry.say(re.sub(r"^Proof\.\s+", "", words(node)))
             case nodes.Element() if not isinstance(node, (*SILENT, nodes.paragraph)):

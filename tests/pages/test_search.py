@@ -97,13 +97,17 @@ Shows the mask.
 
 ## Inputs
 
-### query
-
-One row a query.
+| number | value |
+|---|---|
+| width | 8 |
 
 ## Derivation
 
 In fractions.
+
+## Origin
+
+It stands in a notebook.
 """
 
 
@@ -225,7 +229,10 @@ class TestIndex:
             "Let each query see what came before.",
         ]
         assert found["SA016/index.html"][2] == [
-            ["", 0, "SA016: A causal mask, step by step", "Shows the mask. query: One row a query."]
+            [
+                *("", 0, "SA016: A causal mask, step by step"),
+                "Shows the mask.\nIt stands in a notebook.\nIn the code: width.",
+            ]
         ]
 
     def test_links_lead_to_anchors_and_those_of_folded_text_are_inside(self, site: Path) -> None:
