@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from addresses import address
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
@@ -24,6 +23,7 @@ CHECKED_BY = re.compile(r"Checked by (tests/theorems/test_\w+)\.py::(\w+)\.")
 AGREES = re.compile(r'class="checked">(SA\d{3}) checked: (.*?) agrees? \((.*?)\)<')
 # numpydoc makes the numbers of references unique in the book; a reader needs them in one docstring.
 DOCSTRING_REFERENCE = re.compile(r"R[0-9a-f]{12}-(\d+)")
+GLOSSARY = "book/reference/glossary"
 BIBLIOGRAPHY = "book/reference/bibliography"
 COMMENT = re.compile(r'(?<=<span class="c1">)[^<]*')
 ROLES = {
@@ -36,11 +36,11 @@ STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 NOTED = re.compile(r"book/(concepts|causal|beyond|scaling|analogies)/")
 
 
-class margin_notes(nodes.General, nodes.Element):  # noqa: N801 — docutils writes node classes so
+class margin_notes(nodes.General, nodes.Element):  # type: ignore[misc]
     """Notes of the margin, which fold into the text where there is no margin."""
 
 
-class margin_note(nodes.General, nodes.TextElement):  # noqa: N801
+class margin_note(nodes.General, nodes.TextElement):  # type: ignore[misc]
     """One of them: a definition or a source, with its name."""
 
 
@@ -66,7 +66,9 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             text.parent.replace(text, nodes.Text(text.replace(found[0], found[1])))
     for head in doctree.findall(nodes.thead):
         for name in head.findall(nodes.paragraph):
-            name["classes"] += [ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES]
+            name["classes"] += [
+                ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES
+            ]
     for solution in doctree.findall(solution_node):
         solution["ids"] = [f"{solution['target_label']}-solution"]
     if NOTED.match(page):
@@ -91,10 +93,14 @@ def _facts(paragraph: nodes.paragraph, of_level: str) -> None:
 
 
 def _tested(
-    app: Sphinx, doctree: nodes.document, page: str, paragraph: nodes.paragraph, found: re.Match[str]
+    app: Sphinx,
+    doctree: nodes.document,
+    page: str,
+    paragraph: nodes.paragraph,
+    found: re.Match[str],
 ) -> None:
     """Turn the sentence that names a test into a link of the statement before it."""
-    before = [n for n in doctree.findall(lambda n: n is paragraph or isinstance(n, STATEMENTS))]
+    before = list(doctree.findall(lambda n: n is paragraph or isinstance(n, STATEMENTS)))
     statement = before[before.index(paragraph) - 1]
     uri = app.builder.get_relative_uri(page, found[1])
     statement["tested"] = f"{uri}#{found[2]}"
@@ -153,9 +159,8 @@ def definitions(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
     kept = getattr(app.env, "first_sentences", None)
     if kept is None:
         kept = {}
-        for item in app.env.get_doctree("book/reference/glossary").findall(
-            nodes.definition_list_item
-        ):
+        glossary = app.env.get_doctree(GLOSSARY) if GLOSSARY in app.env.found_docs else None
+        for item in glossary.findall(nodes.definition_list_item) if glossary else ():
             sentence = list(first_sentence(next(item.findall(nodes.paragraph))))
             for term in item.findall(nodes.term):
                 for name in term["ids"]:
@@ -193,7 +198,10 @@ def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
             name += " et al." if len(persons) > 2 else ""
             if len(persons) == 2:
                 name += f" and {persons[1].last_names[0]}"
-            kept[citation.citation_id] = (f"{name}, {citation.entry.fields.get('year', 'n.d.')}", text)
+            kept[citation.citation_id] = (
+                f"{name}, {citation.entry.fields.get('year', 'n.d.')}",
+                text,
+            )
         app.env.full_references = kept  # type: ignore[attr-defined]
     return kept
 
@@ -266,7 +274,9 @@ def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     number = ".".join(map(str, numbers.get(node["ids"][0] if node["ids"] else "", ())))
     node["classes"].remove("proof")
     self.body.append(self.starttag(node, "div", CLASS="statement"))
-    self.body.append(f'<p class="head"><span class="kind">{kind} {number}</span> <span class="title">')
+    self.body.append(
+        f'<p class="head"><span class="kind">{kind} {number}</span> <span class="title">'
+    )
     for child in title.children:
         child.walkabout(self)
     self.body.append("</span>")
@@ -294,7 +304,9 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     self.body.append(f'<details class="proof"{" open" if is_open else ""}>')
     self.body.append("<summary>Proof</summary>\n")
     last = content[-1]
-    end = nodes.raw("", '<span class="qed" role="img" aria-label="End of proof">∎</span>', format="html")
+    end = nodes.raw(
+        "", '<span class="qed" role="img" aria-label="End of proof">∎</span>', format="html"
+    )
     if isinstance(last, nodes.paragraph):
         last += end
     else:

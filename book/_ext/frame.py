@@ -7,7 +7,6 @@ import hashlib
 import html
 import re
 import shutil
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -23,6 +22,7 @@ from sphinx_external_toc.api import FileItem, SiteMap, TocTree
 
 ROOT = Path(__file__).resolve().parents[2]
 THEME = ROOT / "book" / "_theme" / "page"
+SHEETS = ("page.css", "math.css", "figures.css")  # one stylesheet for the reader
 LEVELS = re.compile(r"[123](–[23])?")
 # Jupyter Book loads these for its own theme; they would put scripts and styles into the pages.
 UNUSED = {
@@ -49,20 +49,22 @@ def use_theme(app: Sphinx, config: Config) -> None:
 
 
 def write_assets(app: Sphinx) -> None:
-    """Put the stylesheet, the script and the licenses into the site, before pages ask for them.
+    """Put the stylesheet, the scripts and the licenses into the site, before pages ask for them.
 
     The colors are those of the figures' palette, which stands in front of the stylesheet.
     """
     if app.builder.format != "html":
         return
+    from fonts import font_faces_css
+
     from book._lib.palette import css_variables
 
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
-    drawings = Path(app.srcdir, "book", "_lib", "figures.css")
-    sheets = [css_variables(), *(p.read_text("utf-8") for p in (THEME / "page.css", drawings))]
+    sheets = [(THEME / name).read_text("utf-8") for name in SHEETS]
+    sheets = [font_faces_css(), css_variables(), *sheets]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
-    for name in ("page.js", "favicon.svg"):
+    for name in ("page.js", "search.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
@@ -109,7 +111,7 @@ def parts_of(app: Sphinx, page: str) -> list[dict[str, Any]]:
     """Return the parts of the book, each with its pages and levels, as seen from a page."""
     parts = []
     site_map: SiteMap = app.env.external_site_map  # type: ignore[attr-defined]
-    for tree in site_map.root.subtrees:
+    for tree in (tree for tree in site_map.root.subtrees if tree.caption):
         names = list(pages_of(site_map, tree))
         levels = [n for name in names for n in level_of(app.env, name).split("–") if n]
         parts.append(
@@ -159,9 +161,7 @@ def address_of(app: Sphinx, page: str) -> str:
     return "/" + re.sub(r"(^|/)index\.html$", r"\1", app.builder.get_target_uri(page))
 
 
-def head(
-    app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Tell the head of a page its description, its address and what it loads."""
     title = str(app.config.html_title or app.config.project)
     context["book_title"] = title
@@ -178,15 +178,14 @@ def head(
 
     context["asset"] = asset
     from book._lib import palette
+    from tools.commit import commit
 
     context["paper"] = palette.PAPER
-    context["preloaded"] = []
     context["version"], context["commit"] = version(), commit()
     context["year"] = str(app.config.copyright)
-    what = "" if page == app.config.master_doc else f"“{context.get('title')}.” "
-    what += f"In Self-attention, computed" if what else "Self-attention, computed"
+    chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "
     context["citation"] = (
-        f"The selfattn_ref contributors ({context['year']}). {what}, version {version()}."
+        f"The selfattn_ref contributors ({context['year']}). {chapter}{title}, version {version()}."
     )
 
 
@@ -195,14 +194,6 @@ def version() -> str:
     """Return the version of the library, which is that of the book."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     return str(settings["project"]["version"])
-
-
-@cache
-def commit() -> str:
-    """Return the commit of the sources; nothing where they are no clone."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip()
 
 
 class Map(SphinxDirective):
