@@ -6,7 +6,7 @@ put where nothing stands, and a drawing whose texts overlap is refused.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.util import find_spec
@@ -115,6 +115,14 @@ class Canvas:
             (self._marks if keep_off == 1 else self._quiet).append(sampled(line))
         self._shapes.append(f'<path class="{look}" d="{_steps(line)}{"z" if closed else ""}"/>')
 
+    def bundle(self, lines: Iterable[Array], origin: Pair, unit: Pair, look: str) -> None:
+        """Draw lines of whole numbers, which labels ignore, from an origin in units of pixels."""
+        paths = "".join(f'<path d="{_steps(line, 1)}"/>' for line in lines)
+        place = (
+            f"translate({short(origin[0])} {short(origin[1])})scale({unit[0]:.4f} {unit[1]:.4f})"
+        )
+        self._shapes.append(f'<g class="{look}" transform="{place}">{paths}</g>')
+
     def ribbon(
         self, start: tuple[float, float], end: tuple[float, float], wide: float, look: str
     ) -> None:
@@ -220,7 +228,7 @@ class Canvas:
         if cost[best] == np.inf:
             raise ValueError(f"no room for the label {text!r}")
         spot, box = spots[best], boxes[best]
-        if own[best] > 14:  # a thread shows whose name it is
+        if own[best] > 16:  # a thread shows whose name it is
             near = np.clip((x, y), (box.left, box.top + 4), (box.right, box.bottom - 4))
             self.path([(x, y), near], "soft thread")
         self.text(*spot[:2], text, look, anchor=spot.anchor, bold=True)
@@ -292,9 +300,9 @@ def _simple(line: Array, tolerance: float = 0.15) -> Array:
     )
 
 
-def _steps(line: Array) -> str:
-    """Write a line as SVG does, in steps from point to point."""
-    tenths = np.round(_simple(line) * 10).astype(int)
-    start, steps = tenths[0], np.diff(tenths, axis=0)
-    pairs = [f"{short(x / 10)} {short(y / 10)}" for x, y in [start, *steps]]
+def _steps(line: Array, parts: int = 10) -> str:
+    """Write a line as SVG does, in steps from point to point, in parts of a unit."""
+    whole = np.round(_simple(line) * parts).astype(int)
+    start, steps = whole[0], np.diff(whole, axis=0)
+    pairs = [f"{short(x / parts)} {short(y / parts)}" for x, y in [start, *steps]]
     return f"M{pairs[0]}" + (f"l{' '.join(pairs[1:])}".replace(" -", "-") if len(steps) else "")

@@ -272,18 +272,21 @@ def charts(
 def walks(
     paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
 ) -> Drawing:
-    """Draw many thin paths of scores, one a row, and the two lines plus and minus the envelope."""
+    """Draw thin paths of whole scores, one a row, and the lines plus and minus the envelope."""
     x = np.arange(paths.shape[-1])
     most = float(max(np.abs(paths).max(), envelope.max()))
 
     def draw(width: float) -> Canvas:
         canvas = Canvas(width)
         canvas.height = 340 if width > PHONE else 300
-        box = Box(32, 26, width - 10 - text_width(f"−{name}", bold=True), canvas.height - 46)
+        rows = _ticks(-most, most, 5)
+        left = max(text_width(name, NUMBER) for _, name in rows) + 9
+        right = width - 10 - text_width(f"−{name}", bold=True)
+        box = Box(left, 26, right, canvas.height - 46)
         frame = Frame(canvas, box, (0, float(x[-1]), -most, most))
-        frame.y_axis(_ticks(-most, most, 5), y_label)
-        for path in paths:
-            canvas.path(frame(np.stack([x, path], -1)), "score hair", keep_off=0)
+        frame.y_axis(rows, y_label)
+        origin, unit = frame((0, 0)), frame((1, 1)) - frame((0, 0))
+        canvas.bundle((np.stack([x, path], -1) for path in paths), origin, unit, "score hair")
         frame.x_axis(_ticks(0, float(x[-1]), 5), x_label)
         for sign, text in ((1, name), (-1, f"−{name}")):
             line = frame(np.stack([x, sign * envelope], -1))
@@ -754,7 +757,7 @@ def _ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
     rough = (high - low) / count
     power = 10.0 ** np.floor(np.log10(rough))
     step = min((m * power for m in (1, 2, 2.5, 5, 10)), key=lambda s: abs(np.log(s / rough)))
-    digits = max(0, -int(np.floor(np.log10(step) + 1e-9))) + (abs(step / power - 2.5) < 1e-6)
+    digits = next(d for d in range(9) if np.isclose(step, round(float(step), d), rtol=1e-9))
     first = int(np.ceil(low / step - 1e-9))
     last = int(np.floor(high / step + 1e-9))
     return [(k * step, number(k * step, digits)) for k in range(first, last + 1)]
