@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
 from static_math import MACROS
+from tex_to_mathml import ROLES
 
 STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 SILENT = (
@@ -60,7 +61,7 @@ SYMBOLS = {
     "displaystyle": "",
 }  # fmt: skip
 RELATIONS = "=<>≤≥≠≈→∈∉↦"
-ONE = {"text", "operatorname", "mathrm", "mathbf", "mathbb", "underbrace"}
+ONE = {"text", "operatorname", "mathrm", "mathbf", "mathbb", "underbrace", *ROLES}
 ACCENTS = {"bar": "\u0304", "overline": "\u0305", "hat": "\u0302"}
 FENCE = {"left", "right", "big", "bigl", "bigr", "Big", "Bigl", "Bigr", "bigg", "Bigg"}
 
@@ -68,7 +69,7 @@ FENCE = {"left", "right", "big", "bigl", "bigr", "Big", "Bigl", "Bigr", "bigg", 
 def plain(tex: str) -> str:
     r"""Return a formula as one would type it: √d_k, e^(−x), (a + b)/c.
 
-    >>> plain(r"\softmax\left(\frac{QK^\top}{\sqrt{d_k}}\right)V")
+    >>> plain(r"\softmax\left(\frac{\query{Q}\key{K}^\top}{\sqrt{d_k}}\right)V")
     'softmax(QKᵀ/√d_k)V'
     >>> plain(r"\frac{a + b}{2} \le e^{-\tau}")
     '(a + b)/2 ≤ e^−τ'
@@ -217,8 +218,6 @@ class Reader:
                 about = next(e for e in reversed(self.entries) if e.kind == "theorem")
                 fold = self.start(node, "proof", f"Proof of {about.title.partition('.')[0]}")
                 fold.anchor = f"{about.anchor}-proof"
-                # The address is inside what is folded: then the browser unfolds it.
-                node[0][0]["ids"].append(fold.anchor)
                 self.all(node.children, fold)
             case _ if isinstance(node, STATEMENTS):
                 name = self.numbered(node["realtype"].title(), node)
@@ -230,7 +229,6 @@ class Reader:
                 name = self.numbers.get(node["target_label"], "")
                 fold = self.start(node, "solution", f"Solution of exercise {name}")
                 fold.anchor = f"{node['target_label']}-answer"
-                node[1]["ids"].append(fold.anchor)
                 self.all(node[1:], fold)
             case nodes.figure():
                 for caption in node.findall(nodes.caption):
