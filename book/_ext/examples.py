@@ -374,8 +374,9 @@ def arrays(data: Mapping[str, Any], group: str) -> Iterator[nodes.Node]:
 def whole(value: Any) -> str:
     """Write an array as a list that can be copied, folded below its table."""
     exact = all(isinstance(e, str | bool) or round(e, 6) == e for e in flat(value))
+    summary = "As a list" if exact else "All digits"
     return (
-        f'<details class="digits copied"><summary>{"As a list" if exact else "All digits"}</summary>'
+        f'<details class="digits copied"><summary>{summary}</summary>'
         f"<pre>{html.escape(digits(value), quote=False)}</pre></details>"
     )
 
