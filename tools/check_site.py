@@ -1,6 +1,11 @@
-"""Check the built site: every link leads somewhere, every image speaks, nobody else is asked."""
+"""Check the built site as it is written.
+
+The build refuses a site in which a link leads nowhere, an image does not speak or somebody else is
+asked. `make check-site` also wants the frame of each page: its head, its headings, its policy.
+"""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
@@ -9,11 +14,16 @@ from bs4 import BeautifulSoup, Tag
 # What a browser fetches by itself. A link that a reader may follow is another matter.
 FETCHED = (("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"))
 FETCHED_RELATIONS = {"stylesheet", "preload", "icon", "modulepreload", "preconnect"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'"
+)
+LOADING = ["script", "link", "style", "img"]  # what a policy has to precede
 
 
 def check_site(site: Path) -> list[str]:
     """Return a line per problem, each with its page and cause."""
-    pages = {path: _parse(path) for path in sorted(site.rglob("*.html"))}
+    pages = {path: _parse(path) for path in html_files(site)}
     if not pages:
         return [f"{site}: no page was built"]
     anchors = {path: _anchors(page) for path, page in pages.items()}
@@ -24,6 +34,72 @@ def check_site(site: Path) -> list[str]:
         problems += [f"{name}: {problem}" for problem in _requests(page)]
         problems += [f"{name}: {problem}" for problem in _links(path, page, anchors)]
         problems += [f"{name}: {problem}" for problem in _ids(page)]
+    return problems
+
+
+def check_frames(site: Path) -> list[str]:
+    """Return a line per flaw of the frame of a page: its head, its headings, its policy."""
+    pages = {path: _parse(path) for path in html_files(site)}
+    problems = [
+        f"{path.relative_to(site)}: {problem}"
+        for path, page in pages.items()
+        for problem in (*_head(page), *_headings(page), *_scripts(page))
+    ]
+    titles = Counter(page.title.get_text(strip=True) for page in pages.values() if page.title)
+    problems += [f"{n} pages have the title {title!r}" for title, n in titles.items() if n > 1]
+    if (site / "book").exists():
+        problems.append("book/: the addresses of pages do not begin with the name of a folder")
+    return problems
+
+
+def html_files(site: Path) -> list[Path]:
+    """Return the pages of the site."""
+    return sorted(site.rglob("*.html"))
+
+
+def _head(page: BeautifulSoup) -> list[str]:
+    problems = []
+    root, head = page.html, page.head
+    if root is None or not root.get("lang"):
+        problems.append("no language")
+    if head is None or head.title is None or not head.title.get_text(strip=True):
+        problems.append("no title")
+    description = page.find("meta", attrs={"name": "description"})
+    if not isinstance(description, Tag) or not str(description.get("content") or "").strip():
+        problems.append("no description")
+    if len(page.find_all("main")) != 1:
+        problems.append(f"{len(page.find_all('main'))} main landmarks")
+    policies = page.find_all("meta", attrs={"http-equiv": "Content-Security-Policy"})
+    if [policy.get("content") for policy in policies] != [POLICY]:
+        problems.append("not the policy")
+    elif policies[0].parent != head or policies[0].find_previous(LOADING):
+        problems.append("the policy does not stand before all that loads")
+    return problems
+
+
+def _headings(page: BeautifulSoup) -> list[str]:
+    headings = page.find_all(["h1", "h2", "h3", "h4", "h5", "h6"])
+    levels = [int(heading.name[1]) for heading in headings]
+    problems = []
+    if levels.count(1) != 1:
+        problems.append(f"{levels.count(1)} headings of level 1")
+    for heading, before, level in zip(headings[1:], levels, levels[1:], strict=False):
+        if level > before + 1:
+            text = heading.get_text(" ", strip=True)
+            problems.append(f"level {level} follows level {before}: {text!r}")
+    return problems
+
+
+def _scripts(page: BeautifulSoup) -> list[str]:
+    problems = []
+    for tag in page.find_all(True):
+        if tag.name == "script" and not tag.get("src"):
+            problems.append(f"inline script: {tag.get_text()[:40]!r}")
+        problems += [
+            f"inline script: {name}={tag[name]!r}" for name in tag.attrs if name[:2] == "on"
+        ]
+        if str(tag.get("href") or "").strip().lower().startswith("javascript:"):
+            problems.append(f"inline script: {tag['href']}")
     return problems
 
 
@@ -90,6 +166,6 @@ def _links(path: Path, page: BeautifulSoup, anchors: dict[Path, set[str]]) -> li
 
 
 if __name__ == "__main__":
-    found = check_site(Path(sys.argv[1]))
+    found = check_site(Path(sys.argv[1])) + check_frames(Path(sys.argv[1]))
     print("\n".join(found))
     sys.exit(bool(found))
