@@ -1,0 +1,282 @@
+"""The blocks of a lesson: statements, proofs, exercises, cells with their checks, notes.
+
+The directives are those of sphinx-proof, sphinx-exercise and MyST-NB. What they write is here:
+one system of type, folded by `details`, which needs no script.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from addresses import address
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
+from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
+
+logger = logging.getLogger(__name__)
+
+CHECKED_BY = re.compile(r"Checked by (tests/theorems/test_\w+)\.py::(\w+)\.")
+AGREES = re.compile(r'class="checked">(SA\d{3}) checked: (.*?) agrees? \((.*?)\)<')
+STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
+NOTED = re.compile(r"book/(concepts|causal|beyond|scaling|analogies)/")
+
+
+class margin_notes(nodes.General, nodes.Element):  # noqa: N801 — docutils writes node classes so
+    """Notes of the margin, which fold into the text where there is no margin."""
+
+
+class margin_note(nodes.General, nodes.TextElement):  # noqa: N801
+    """One of them: a definition or a source, with its name."""
+
+
+def level(env: BuildEnvironment, page: str) -> str:
+    """Return the level that the front matter of a page gives."""
+    return str(env.metadata.get(page, {}).get("level", ""))
+
+
+def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put what belongs together into one block."""
+    if app.builder.format != "html":
+        return
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        found = CHECKED_BY.fullmatch(paragraph.astext())
+        if found:
+            _tested(app, doctree, page, paragraph, found)
+    for cell in doctree.findall(lambda n: n.get("nb_element") == "cell_code" if isinstance(n, nodes.container) else False):
+        _agreed(app, cell, page)
+    for solution in doctree.findall(solution_node):
+        solution["ids"] = [f"{solution['target_label']}-solution"]
+    if NOTED.match(page):
+        top = next(doctree.findall(nodes.section))
+        if len(top) > 1 and isinstance(top[1], nodes.paragraph):
+            top[1]["classes"].append("facts")
+        annotate(app, doctree, page)
+
+
+def _tested(
+    app: Sphinx, doctree: nodes.document, page: str, paragraph: nodes.paragraph, found: re.Match[str]
+) -> None:
+    """Turn the sentence that names a test into a link of the statement before it."""
+    before = [n for n in doctree.findall(lambda n: n is paragraph or isinstance(n, STATEMENTS))]
+    statement = before[before.index(paragraph) - 1]
+    uri = app.builder.get_relative_uri(page, found[1])
+    statement["tested"] = f"{uri}#{found[2]}"
+    paragraph.parent.remove(paragraph)
+
+
+def _agreed(app: Sphinx, cell: nodes.container, page: str) -> None:
+    """Turn the lines that say that examples agree into marks at the corner of the cell."""
+    marks = []
+    for raw in list(cell.findall(nodes.raw)):
+        found = AGREES.search(raw.astext())
+        if found:
+            uri = app.builder.get_relative_uri(page, f"book/examples/{found[1]}")
+            names = found[2].replace("_", " ")
+            marks.append(
+                f'<a class="id" href="{uri}" title="{names}: {found[3]}">'
+                f'<span aria-hidden="true">✓</span> {found[1]}'
+                f'<span class="unseen"> agrees: {found[3]}</span></a>'
+            )
+            raw.parent.remove(raw)
+    if marks:
+        for output in list(cell.findall(nodes.container)):
+            if output.get("nb_element") == "cell_code_output" and not output.children:
+                output.parent.remove(output)
+        cell += nodes.raw("", f'<p class="check">{" ".join(marks)}</p>', format="html")
+        cell["classes"].append("agrees")
+
+
+def annotate(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put the terms and the sources that a page names for the first time into its margin."""
+    seen: set[str] = set()
+    terms, sources = definitions(app), citations(app)
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        if not isinstance(paragraph.parent, nodes.section):
+            continue
+        found = []
+        for reference in paragraph.findall(nodes.reference):
+            target = reference.get("refuri", "").rpartition("#")[2]
+            if target in seen:
+                continue
+            for named in (terms, sources):
+                if target in named:
+                    seen.add(target)
+                    name, content = named[target]
+                    found.append(margin_note("", *(child.deepcopy() for child in content), name=name))
+        if found:
+            block = nodes.container(classes=["noted"])
+            paragraph.replace_self(block)
+            block += [margin_notes("", *found), paragraph]
+
+
+def definitions(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
+    """Return the name and the first sentence of every entry of the glossary, by its anchor."""
+    kept = getattr(app.env, "first_sentences", None)
+    if kept is None:
+        kept = {}
+        for item in app.env.get_doctree("book/reference/glossary").findall(
+            nodes.definition_list_item
+        ):
+            sentence = list(first_sentence(next(item.findall(nodes.paragraph))))
+            for term in item.findall(nodes.term):
+                for name in term["ids"]:
+                    kept[name] = (term.astext(), sentence)
+        app.env.first_sentences = kept  # type: ignore[attr-defined]
+    return kept
+
+
+def first_sentence(paragraph: nodes.paragraph) -> Iterator[nodes.Node]:
+    """Yield the nodes of the first sentence; of links, the text."""
+    for child in paragraph:
+        if isinstance(child, nodes.Text):
+            end = re.search(r"(?<=\.)\s", child)
+            yield nodes.Text(child[: end.start()] if end else str(child))
+            if end:
+                return
+        elif isinstance(child, nodes.math | nodes.emphasis):
+            yield child
+        else:
+            yield nodes.Text(child.astext())
+
+
+def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
+    """Return the name and the full reference of every source, by its anchor."""
+    kept = getattr(app.env, "full_references", None)
+    if kept is None:
+        from pybtex.plugin import find_plugin
+
+        backend = find_plugin("pybtex.backends", "docutils")()
+        kept = {}
+        for citation in app.env.get_domain("cite").citations:  # type: ignore[attr-defined]
+            text = citation.formatted_entry.text.render(backend)
+            persons = citation.entry.persons.get("author", [])
+            name = persons[0].last_names[0].strip("{}") if persons else citation.key
+            name += " et al." if len(persons) > 2 else ""
+            if len(persons) == 2:
+                name += f" and {persons[1].last_names[0]}"
+            kept[citation.citation_id] = (f"{name}, {citation.entry.fields.get('year', 'n.d.')}", text)
+        app.env.full_references = kept  # type: ignore[attr-defined]
+    return kept
+
+
+def visit_notes(self: HTML5Translator, node: margin_notes) -> None:
+    """Open the notes of a paragraph."""
+    self.body.append('<div class="notes">')
+
+
+def depart_notes(self: HTML5Translator, node: margin_notes) -> None:
+    """Close the notes of a paragraph."""
+    self.body.append("</div>\n")
+
+
+def visit_note(self: HTML5Translator, node: margin_note) -> None:
+    """Open a note, under its name."""
+    name = self.encode(node["name"])
+    self.body.append(f"<details><summary>{name}</summary><div><b>{name}.</b> ")
+
+
+def depart_note(self: HTML5Translator, node: margin_note) -> None:
+    """Close a note."""
+    self.body.append("</div></details>\n")
+
+
+def visit_table(self: HTML5Translator, node: nodes.table) -> None:
+    """Open a box in which a wide table scrolls."""
+    self.body.append('<div class="table">')
+    HTML5Translator.visit_table(self, node)
+
+
+def depart_table(self: HTML5Translator, node: nodes.table) -> None:
+    """Close it."""
+    HTML5Translator.depart_table(self, node)
+    self.body.append("</div>\n")
+
+
+def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
+    """Write a theorem or the like: its kind and number, its title, its test, what it says."""
+    title, content = node.children
+    kind = node["realtype"].title()
+    numbers = self.builder.fignumbers.get(node.get("countertype", ""), {})
+    number = ".".join(map(str, numbers.get(node["ids"][0] if node["ids"] else "", ())))
+    self.body.append(self.starttag(node, "div", CLASS="statement"))
+    self.body.append(f'<p class="head"><span class="kind">{kind} {number}</span> <span class="title">')
+    for child in title.children:
+        child.walkabout(self)
+    self.body.append("</span>")
+    if node["ids"]:
+        self.add_permalink_ref(node, "Link to this statement")
+    if node.get("tested"):
+        self.body.append(f' <a class="tested" href="{node["tested"]}">tested</a>')
+    self.body.append("</p>\n")
+    for child in content.children:
+        child.walkabout(self)
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def visit_proof(self: HTML5Translator, node: proof_node) -> None:
+    """Write a proof, folded where a first reading needs none."""
+    content = node[0]
+    first = content[0]
+    start = first[0] if len(first) else None
+    if not isinstance(start, nodes.Text) or not start.startswith("Proof. "):
+        logger.warning("a proof must begin with a paragraph", location=node)
+    else:
+        first.replace(start, nodes.Text(start.removeprefix("Proof. ")))
+    is_open = level(self.builder.env, self.builder.current_docname) != "1"
+    self.body.append(f'<details class="proof"{" open" if is_open else ""}>')
+    self.body.append("<summary>Proof</summary>\n")
+    last = content[-1]
+    end = nodes.raw("", '<span class="qed" role="img" aria-label="End of proof">∎</span>', format="html")
+    if isinstance(last, nodes.paragraph):
+        last += end
+    else:
+        content += nodes.paragraph("", "", end, classes=["end"])
+    for child in content.children:
+        child.walkabout(self)
+    self.body.append("</details>\n")
+    raise nodes.SkipNode
+
+
+def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
+    """Write an exercise under its number."""
+    number = ".".join(map(str, self.builder.fignumbers.get("exercise", {}).get(node["ids"][0], ())))
+    title, *content = node.children
+    self.body.append(self.starttag(node, "div", CLASS="exercise"))
+    self.body.append(f'<p class="head"><span class="kind">Exercise {number}</span>')
+    self.add_permalink_ref(node, "Link to this exercise")
+    self.body.append("</p>\n")
+    for child in content:
+        child.walkabout(self)
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def visit_solution(self: HTML5Translator, node: solution_node) -> None:
+    """Write a solution, folded."""
+    _, *content = node.children
+    self.body.append(f'<details class="solution" id="{node["ids"][0]}">')
+    self.body.append("<summary>Solution</summary>\n")
+    for child in content:
+        child.walkabout(self)
+    self.body.append("</details>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_node(margin_notes, html=(visit_notes, depart_notes))
+    app.add_node(margin_note, html=(visit_note, depart_note))
+    app.add_node(nodes.table, override=True, html=(visit_table, depart_table))
+    for kind in STATEMENTS:
+        app.add_node(kind, override=True, html=(visit_statement, None))
+    app.add_node(proof_node, override=True, html=(visit_proof, None))
+    for kind in (exercise_node, exercise_enumerable_node):
+        app.add_node(kind, override=True, html=(visit_exercise, None))
+    app.add_node(solution_node, override=True, html=(visit_solution, None))
+    app.connect("doctree-resolved", arrange, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

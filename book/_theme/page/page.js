@@ -1,0 +1,78 @@
+// What a reader can do without: the theme, copying, menus that close, boxes that scroll by keyboard.
+(function () {
+  "use strict";
+  var root = document.documentElement;
+  var dark = matchMedia("(prefers-color-scheme: dark)");
+  try {
+    if (localStorage.theme) root.dataset.theme = localStorage.theme;
+  } catch (refused) { /* a reader who stores nothing gets the theme of the system */ }
+
+  function shown() {
+    return root.dataset.theme || (dark.matches ? "dark" : "light");
+  }
+
+  function themes(button) {
+    function tell() {
+      button.setAttribute("aria-label", "Theme: " + shown());
+    }
+    button.hidden = false;
+    button.onclick = function () {
+      var next = shown() === "dark" ? "light" : "dark";
+      var usual = next === (dark.matches ? "dark" : "light"); // then follow the system again
+      if (usual) delete root.dataset.theme;
+      else root.dataset.theme = next;
+      try {
+        if (usual) localStorage.removeItem("theme");
+        else localStorage.theme = next;
+      } catch (refused) { /* it holds for this page */ }
+      tell();
+    };
+    dark.addEventListener("change", tell);
+    tell();
+  }
+
+  function copies(pre) {
+    var button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.onclick = function () {
+      navigator.clipboard.writeText(pre.textContent).then(function () {
+        button.textContent = "Copied";
+        setTimeout(function () { button.textContent = "Copy"; }, 1500);
+      });
+    };
+    pre.parentNode.appendChild(button);
+  }
+
+  function scrolls(box) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+
+  addEventListener("DOMContentLoaded", function () {
+    var all = function (selector) {
+      return Array.prototype.slice.call(document.querySelectorAll(selector));
+    };
+    all(".theme").forEach(themes);
+    if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .copied pre").forEach(copies);
+    var boxes = all("pre, .math-scroll, .table, .strip");
+    var measure = function () { boxes.forEach(scrolls); };
+    measure();
+    addEventListener("resize", measure);
+    var menus = all("details.menu");
+    addEventListener("click", function (event) {
+      menus.forEach(function (menu) {
+        if (menu.open && !menu.contains(event.target)) menu.open = false;
+      });
+    });
+    addEventListener("keydown", function (event) {
+      if (event.key !== "Escape") return;
+      menus.forEach(function (menu) {
+        if (menu.open) { menu.open = false; menu.firstElementChild.focus(); }
+      });
+    });
+    var strip = document.querySelector(".strip ul"), here = document.querySelector(".strip .here");
+    if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft;
+  });
+})();
