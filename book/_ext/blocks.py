@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from addresses import address
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -21,15 +21,26 @@ logger = logging.getLogger(__name__)
 
 CHECKED_BY = re.compile(r"Checked by (tests/theorems/test_\w+)\.py::(\w+)\.")
 AGREES = re.compile(r'class="checked">(SA\d{3}) checked: (.*?) agrees? \((.*?)\)<')
+# numpydoc makes the numbers of references unique in the book; a reader needs them in one docstring.
+DOCSTRING_REFERENCE = re.compile(r"R[0-9a-f]{12}-(\d+)")
+GLOSSARY = "book/reference/glossary"
+BIBLIOGRAPHY = "book/reference/bibliography"
+COMMENT = re.compile(r'(?<=<span class="c1">)[^<]*')
+ROLES = {
+    **{name: name for name in ("query", "key", "value", "score", "weight", "context")},
+    "querie": "query",
+    "share": "weight",
+}
+ROLE = re.compile(rf"\b({'|'.join(ROLES)})s?\b", re.I)
 STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 NOTED = re.compile(r"book/(concepts|causal|beyond|scaling|analogies)/")
 
 
-class margin_notes(nodes.General, nodes.Element):  # noqa: N801 — docutils writes node classes so
+class margin_notes(nodes.General, nodes.Element):  # type: ignore[misc]
     """Notes of the margin, which fold into the text where there is no margin."""
 
 
-class margin_note(nodes.General, nodes.TextElement):  # noqa: N801
+class margin_note(nodes.General, nodes.TextElement):  # type: ignore[misc]
     """One of them: a definition or a source, with its name."""
 
 
@@ -46,22 +57,50 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
         found = CHECKED_BY.fullmatch(paragraph.astext())
         if found:
             _tested(app, doctree, page, paragraph, found)
-    for cell in doctree.findall(lambda n: n.get("nb_element") == "cell_code" if isinstance(n, nodes.container) else False):
-        _agreed(app, cell, page)
+    for cell in list(doctree.findall(nodes.container)):
+        if cell.get("nb_element") == "cell_code":
+            _agreed(app, cell, page)
+    for text in list(doctree.findall(nodes.Text)):
+        found = DOCSTRING_REFERENCE.fullmatch(text.strip("[]"))
+        if found:
+            text.parent.replace(text, nodes.Text(text.replace(found[0], found[1])))
+    for head in doctree.findall(nodes.thead):
+        for name in head.findall(nodes.paragraph):
+            name["classes"] += [
+                ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES
+            ]
     for solution in doctree.findall(solution_node):
         solution["ids"] = [f"{solution['target_label']}-solution"]
     if NOTED.match(page):
         top = next(doctree.findall(nodes.section))
         if len(top) > 1 and isinstance(top[1], nodes.paragraph):
-            top[1]["classes"].append("facts")
+            _facts(top[1], level(app.env, page))
         annotate(app, doctree, page)
 
 
+def _facts(paragraph: nodes.paragraph, of_level: str) -> None:
+    """Set the promise of a lesson, what it needs and its level apart from its text."""
+    paragraph["classes"].append("facts")
+    for text in list(paragraph.findall(nodes.Text)):
+        parts = re.split(r"(?:(?<=\n)|\A)(You will|You need)\b", text)
+        if len(parts) > 1 and text.parent is paragraph:
+            named: list[nodes.Node] = [nodes.Text(parts[0])]
+            for name, rest in zip(parts[1::2], parts[2::2], strict=True):
+                named += [nodes.strong("", name), nodes.Text(rest)]
+            paragraph.replace(text, named)
+    if of_level:
+        paragraph += [nodes.Text("\n"), nodes.strong("", "Level"), nodes.Text(f" {of_level}")]
+
+
 def _tested(
-    app: Sphinx, doctree: nodes.document, page: str, paragraph: nodes.paragraph, found: re.Match[str]
+    app: Sphinx,
+    doctree: nodes.document,
+    page: str,
+    paragraph: nodes.paragraph,
+    found: re.Match[str],
 ) -> None:
     """Turn the sentence that names a test into a link of the statement before it."""
-    before = [n for n in doctree.findall(lambda n: n is paragraph or isinstance(n, STATEMENTS))]
+    before = list(doctree.findall(lambda n: n is paragraph or isinstance(n, STATEMENTS)))
     statement = before[before.index(paragraph) - 1]
     uri = app.builder.get_relative_uri(page, found[1])
     statement["tested"] = f"{uri}#{found[2]}"
@@ -106,7 +145,9 @@ def annotate(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 if target in named:
                     seen.add(target)
                     name, content = named[target]
-                    found.append(margin_note("", *(child.deepcopy() for child in content), name=name))
+                    copied = [child.deepcopy() for child in content]
+                    titled = named is terms  # the reference begins with its authors
+                    found.append(margin_note("", *copied, name=name, titled=titled))
         if found:
             block = nodes.container(classes=["noted"])
             paragraph.replace_self(block)
@@ -118,9 +159,8 @@ def definitions(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
     kept = getattr(app.env, "first_sentences", None)
     if kept is None:
         kept = {}
-        for item in app.env.get_doctree("book/reference/glossary").findall(
-            nodes.definition_list_item
-        ):
+        glossary = app.env.get_doctree(GLOSSARY) if GLOSSARY in app.env.found_docs else None
+        for item in glossary.findall(nodes.definition_list_item) if glossary else ():
             sentence = list(first_sentence(next(item.findall(nodes.paragraph))))
             for term in item.findall(nodes.term):
                 for name in term["ids"]:
@@ -158,7 +198,10 @@ def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
             name += " et al." if len(persons) > 2 else ""
             if len(persons) == 2:
                 name += f" and {persons[1].last_names[0]}"
-            kept[citation.citation_id] = (f"{name}, {citation.entry.fields.get('year', 'n.d.')}", text)
+            kept[citation.citation_id] = (
+                f"{name}, {citation.entry.fields.get('year', 'n.d.')}",
+                text,
+            )
         app.env.full_references = kept  # type: ignore[attr-defined]
     return kept
 
@@ -176,12 +219,39 @@ def depart_notes(self: HTML5Translator, node: margin_notes) -> None:
 def visit_note(self: HTML5Translator, node: margin_note) -> None:
     """Open a note, under its name."""
     name = self.encode(node["name"])
-    self.body.append(f"<details><summary>{name}</summary><div><b>{name}.</b> ")
+    title = f"<b>{name}.</b> " if node["titled"] else ""
+    self.body.append(f"<details><summary>{name}</summary><div>{title}")
 
 
 def depart_note(self: HTML5Translator, node: margin_note) -> None:
     """Close a note."""
     self.body.append("</div></details>\n")
+
+
+def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    """Write a source of the bibliography or of a docstring."""
+    label = node.pop(0).astext()
+    self.body.append(self.starttag(node, "div", CLASS="source"))
+    if self.builder.current_docname != BIBLIOGRAPHY:  # there, the name of the author is the label
+        self.body.append(f'<span class="label">[{label}]</span>')
+
+
+def depart_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    """Close it."""
+    self.body.append("</div>\n")
+
+
+def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
+    """Write code; the words for the roles have their colors in its comments."""
+    try:
+        HTML5Translator.visit_literal_block(self, node)
+    finally:
+        self.body[-1] = COMMENT.sub(
+            lambda found: ROLE.sub(
+                lambda word: f'<span class="{ROLES[word[1].lower()]}">{word[0]}</span>', found[0]
+            ),
+            self.body[-1],
+        )
 
 
 def visit_table(self: HTML5Translator, node: nodes.table) -> None:
@@ -202,8 +272,11 @@ def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     kind = node["realtype"].title()
     numbers = self.builder.fignumbers.get(node.get("countertype", ""), {})
     number = ".".join(map(str, numbers.get(node["ids"][0] if node["ids"] else "", ())))
+    node["classes"].remove("proof")
     self.body.append(self.starttag(node, "div", CLASS="statement"))
-    self.body.append(f'<p class="head"><span class="kind">{kind} {number}</span> <span class="title">')
+    self.body.append(
+        f'<p class="head"><span class="kind">{kind} {number}</span> <span class="title">'
+    )
     for child in title.children:
         child.walkabout(self)
     self.body.append("</span>")
@@ -231,7 +304,9 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     self.body.append(f'<details class="proof"{" open" if is_open else ""}>')
     self.body.append("<summary>Proof</summary>\n")
     last = content[-1]
-    end = nodes.raw("", '<span class="qed" role="img" aria-label="End of proof">∎</span>', format="html")
+    end = nodes.raw(
+        "", '<span class="qed" role="img" aria-label="End of proof">∎</span>', format="html"
+    )
     if isinstance(last, nodes.paragraph):
         last += end
     else:
@@ -242,15 +317,25 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     raise nodes.SkipNode
 
 
+def visit_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
+    """Write code that is folded."""
+    self.body.append('<details class="folded"><summary>Show the code</summary>\n')
+
+
+def depart_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
+    """Close it."""
+    self.body.append("</details>\n")
+
+
 def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
     """Write an exercise under its number."""
     number = ".".join(map(str, self.builder.fignumbers.get("exercise", {}).get(node["ids"][0], ())))
-    title, *content = node.children
+    _, content = node.children
     self.body.append(self.starttag(node, "div", CLASS="exercise"))
     self.body.append(f'<p class="head"><span class="kind">Exercise {number}</span>')
     self.add_permalink_ref(node, "Link to this exercise")
     self.body.append("</p>\n")
-    for child in content:
+    for child in content.children:
         child.walkabout(self)
     self.body.append("</div>\n")
     raise nodes.SkipNode
@@ -258,10 +343,10 @@ def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
 
 def visit_solution(self: HTML5Translator, node: solution_node) -> None:
     """Write a solution, folded."""
-    _, *content = node.children
+    _, content = node.children
     self.body.append(f'<details class="solution" id="{node["ids"][0]}">')
     self.body.append("<summary>Solution</summary>\n")
-    for child in content:
+    for child in content.children:
         child.walkabout(self)
     self.body.append("</details>\n")
     raise nodes.SkipNode
@@ -271,12 +356,15 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_node(margin_notes, html=(visit_notes, depart_notes))
     app.add_node(margin_note, html=(visit_note, depart_note))
+    app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
+    app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, None))
     app.add_node(nodes.table, override=True, html=(visit_table, depart_table))
     for kind in STATEMENTS:
         app.add_node(kind, override=True, html=(visit_statement, None))
     app.add_node(proof_node, override=True, html=(visit_proof, None))
     for kind in (exercise_node, exercise_enumerable_node):
         app.add_node(kind, override=True, html=(visit_exercise, None))
+    app.add_node(HideCodeCellNode, override=True, html=(visit_hidden, depart_hidden))
     app.add_node(solution_node, override=True, html=(visit_solution, None))
     app.connect("doctree-resolved", arrange, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

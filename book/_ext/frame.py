@@ -7,19 +7,18 @@ import hashlib
 import html
 import re
 import shutil
-import subprocess
 import tomllib
 from collections.abc import Iterator
-from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from addresses import EXAMPLE, address
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx_external_toc.api import FileItem, SiteMap
+from sphinx.util.docutils import SphinxDirective
+from sphinx_external_toc.api import FileItem, SiteMap, TocTree
 
 ROOT = Path(__file__).resolve().parents[2]
 THEME = ROOT / "book" / "_theme" / "page"
@@ -55,23 +54,27 @@ def write_assets(app: Sphinx) -> None:
     """
     if app.builder.format != "html":
         return
+    from fonts import font_faces_css
+
     from book._lib.palette import css_variables
 
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
-    sheets = [css_variables(), (THEME / "page.css").read_text("utf-8")]
+    ours = [(THEME / "page.css"), ROOT / "book" / "assets" / "static_math.css"]
+    sheets = [font_faces_css(), css_variables(), *(sheet.read_text("utf-8") for sheet in ours)]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
-    shutil.copyfile(THEME / "page.js", static / "page.js")
+    for name in ("page.js", "favicon.svg"):
+        shutil.copyfile(THEME / name, static / name)
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
 
-def pages_of(site_map: SiteMap, name: str) -> Iterator[str]:
+def pages_of(site_map: SiteMap, tree: TocTree) -> Iterator[str]:
     """Yield the pages of a part in reading order, those below others too."""
-    for tree in site_map[name].subtrees:
-        for item in tree.items:
-            if isinstance(item, FileItem):
-                yield str(item)
-                yield from pages_of(site_map, str(item))
+    for item in tree.items:
+        if isinstance(item, FileItem):
+            yield str(item)
+            for below in site_map[str(item)].subtrees:
+                yield from pages_of(site_map, below)
 
 
 def level_of(env: BuildEnvironment, page: str) -> str:
@@ -93,50 +96,50 @@ def describe(doctree: nodes.document | None) -> str:
     return ""
 
 
+def entry_of(app: Sphinx, page: str, name: str) -> dict[str, Any]:
+    """Return what a link from `page` to the page `name` says and where it leads."""
+    return {
+        "href": app.builder.get_relative_uri(page, name),
+        "title": app.env.titles[name].astext(),
+        "question": app.env.metadata.get(name, {}).get("question", ""),
+        "here": name == page,
+    }
+
+
+def parts_of(app: Sphinx, page: str) -> list[dict[str, Any]]:
+    """Return the parts of the book, each with its pages and levels, as seen from a page."""
+    parts = []
+    site_map: SiteMap = app.env.external_site_map  # type: ignore[attr-defined]
+    for tree in (tree for tree in site_map.root.subtrees if tree.caption):
+        names = list(pages_of(site_map, tree))
+        levels = [n for name in names for n in level_of(app.env, name).split("–") if n]
+        parts.append(
+            {
+                "name": tree.caption,
+                "pages": [
+                    entry_of(app, page, name)
+                    | {"before": page in names and names.index(name) < names.index(page)}
+                    for name in names
+                ],
+                "here": page in names,
+                "level": "–".join(sorted({min(levels), max(levels)})) if levels else "",
+            }
+        )
+    return parts
+
+
 def around(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> str | None:
     """Tell the templates where a page belongs; return the template of its kind."""
-    env, pathto = app.env, context["pathto"]
-    site_map: SiteMap = env.external_site_map  # type: ignore[attr-defined]
-
-    def entry(name: str) -> dict[str, Any]:
-        title = env.titles[name].astext()
-        question = env.metadata.get(name, {}).get("question", "")
-        return {"href": pathto(name), "title": title, "question": question, "here": name == page}
-
-    parts = []
-    for tree in site_map.root.subtrees:
-        names = []
-        for item in tree.items:
-            if isinstance(item, FileItem):
-                names += [str(item), *pages_of(site_map, str(item))]
-        pages = [entry(name) for name in names]
-        here = page in names or (tree.caption == "Worked examples" and EXAMPLE.fullmatch(page))
-        for place, one in enumerate(pages):
-            one["before"] = page in names and place < names.index(page)
-        levels = [level for name in names for level in level_of(env, name).split("–") if level]
-        parts.append(
-            {
-                "name": tree.caption,
-                "pages": pages,
-                "here": bool(here),
-                "beside": True,
-                "level": "–".join(sorted({min(levels), max(levels)})) if levels else "",
-            }
-        )
-    order = [str(app.config.master_doc)] + [
-        name
-        for tree in site_map.root.subtrees
-        for item in tree.items
-        if isinstance(item, FileItem)
-        for name in (str(item), *pages_of(site_map, str(item)))
-    ]
-    place = order.index(page) if page in order else None
-    context["parts"] = parts
-    context["previous_page"] = entry(order[place - 1]) if place else None
-    more = place is not None and place + 1 < len(order)
-    context["next_page"] = entry(order[place + 1]) if more and place is not None else None
+    env = app.env
+    parts = parts_of(app, page)
+    pages = [entry_of(app, page, str(app.config.master_doc))]
+    pages += [one for part in parts for one in part["pages"]]
+    places = [place for place, one in enumerate(pages) if one["here"]]
+    before = pages[places[0] - 1] if places and places[0] > 0 else None
+    after = pages[places[0] + 1] if places and places[0] + 1 < len(pages) else None
+    context.update(parts=parts, previous_page=before, next_page=after)
     context["question"] = env.metadata.get(page, {}).get("question", "")
     context["level"] = level_of(env, page)
     context["sections"] = [
@@ -152,17 +155,18 @@ def around(
     return None
 
 
-def head(
-    app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
+def address_of(app: Sphinx, page: str) -> str:
+    """Return the address of a page below that of the site."""
+    return "/" + re.sub(r"(^|/)index\.html$", r"\1", app.builder.get_target_uri(page))
+
+
+def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Tell the head of a page its description, its address and what it loads."""
     title = str(app.config.html_title or app.config.project)
     context["book_title"] = title
     context["description"] = html.escape(describe(doctree) or f"{context.get('title')}, {title}")
     baseurl = str(app.config.html_baseurl or "").rstrip("/")
-    file = app.builder.get_target_uri(page)
-    here = "/" + re.sub(r"(^|/)index\.html$", r"\1", file)
-    context["canonical"] = f"{baseurl}{here}" if baseurl else ""
+    context["canonical"] = baseurl and baseurl + address_of(app, page)
     context["social_card"] = f"{baseurl}/_static/card.png"
     context["base"] = f"{baseurl}/" if baseurl and page == "404" else ""
     static = Path(app.outdir, "_static")
@@ -173,29 +177,49 @@ def head(
 
     context["asset"] = asset
     from book._lib import palette
+    from tools.commit import commit
 
     context["paper"] = palette.NAMES.get("paper", palette.SURFACE)
-    context["preloaded"] = []
     context["version"], context["commit"] = version(), commit()
     context["year"] = str(app.config.copyright)
-    what = "" if page == app.config.master_doc else f"“{context.get('title')}.” "
-    what += f"In Self-attention, computed" if what else "Self-attention, computed"
+    chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "
     context["citation"] = (
-        f"The selfattn_ref contributors ({context['year']}). {what}, version {version()}."
+        f"The selfattn_ref contributors ({context['year']}). {chapter}{title}, version {version()}."
     )
 
 
+@cache
 def version() -> str:
     """Return the version of the library, which is that of the book."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     return str(settings["project"]["version"])
 
 
-def commit() -> str:
-    """Return the commit of the sources; nothing where they are no clone."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip()
+class Map(SphinxDirective):
+    """Draw the map of the book: its parts with their levels, its pages by their questions."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the place; `draw_map` fills it when all pages are known."""
+        return [nodes.comment("", "map", classes=["map"])]
+
+
+def draw_map(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Fill the place that the directive left."""
+    for place in [n for n in doctree.findall(nodes.comment) if "map" in n["classes"]]:
+        rows = []
+        for part in parts_of(app, page):
+            if not part["level"]:
+                continue
+            links = "".join(
+                f'<li><a href="{one["href"]}">{html.escape(one["question"])}</a></li>'
+                for one in part["pages"]
+            )
+            rows.append(
+                f"<dt>{part['name']}<small>level {part['level']}</small></dt>"
+                f"<dd><ul>{links}</ul></dd>"
+            )
+        drawn = nodes.raw("", f'<dl class="map">{"".join(rows)}</dl>', format="html")
+        place.parent.replace(place, drawn)
 
 
 def lost(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -203,10 +227,26 @@ def lost(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     yield "404", {"title": "No such page"}, "404.html"
 
 
+def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
+    """List the addresses of the pages for search engines, once the site has a public address."""
+    baseurl = str(app.config.html_baseurl or "").rstrip("/")
+    if exception is None and app.builder.format == "html" and baseurl:
+        found = sorted(address_of(app, page) for page in app.env.found_docs)
+        lines = "".join(f"<url><loc>{html.escape(baseurl + at)}</loc></url>\n" for at in found)
+        space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+        Path(app.outdir, "sitemap.xml").write_text(
+            f'<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="{space}">\n{lines}</urlset>\n',
+            encoding="utf-8",
+        )
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("config-inited", use_theme, priority=0)
     app.connect("builder-inited", write_assets)
+    app.add_directive("map", Map)
+    app.connect("doctree-resolved", draw_map)
     app.connect("html-collect-pages", lost)
     app.connect("html-page-context", around, priority=950)
+    app.connect("build-finished", write_sitemap)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

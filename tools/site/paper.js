@@ -2,6 +2,6 @@
 const controls = [...document.querySelectorAll("nav, button, input, select, .controls")]
   .filter(shown).map((element) => `${describe(element)}: is printed`);
 const folded = [...document.querySelectorAll("details > :not(summary)")]
-  .filter((element) => words(element) && !shown(element))
+  .filter((element) => words(element) && shown(element.parentElement) && !element.checkVisibility())
   .map((element) => `${describe(element)}: stays folded`);
 return [...controls, ...folded];
