@@ -64,7 +64,7 @@ class TestAllPages:
                 continue
             lines = [line for line in cell.code.splitlines() if line.strip()]
             assert len(lines) <= 12, f"{relative(page)}: {len(lines)} lines from {lines[0]!r}"
-            assert max(map(len, lines)) <= 92, f"{relative(page)}: a long line in {lines[0]!r}"
+            assert max(map(len, lines)) <= 76, f"{relative(page)}: a long line in {lines[0]!r}"
             for node in ast.walk(ast.parse(cell.code)):
                 names = []
                 if isinstance(node, ast.Import):
