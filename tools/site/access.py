@@ -10,14 +10,15 @@ from tools.site.budgets import Reading, budget, counted
 from tools.site.visit import Visit
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
-# Most of axe's time. Formulas, figures and code are left to `text_contrast` and its like for figures.
+COLORS = ["color-contrast", "link-in-text-block"]
+# Most of axe's time. `text_contrast` measures formulas and code, too, and its like the figures.
 COLOR_RULES = {
-    "runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
+    "runOnly": {"type": "rule", "values": COLORS},
     "exclude": [["math"], ["svg"], ["pre"]],
 }
 OTHER_RULES = {
     "runOnly": TAGS,
-    "rules": {rule: {"enabled": False} for rule in COLOR_RULES["runOnly"]["values"]},
+    "rules": {rule: {"enabled": False} for rule in COLORS},
     "exclude": [],
 }
 RUN_AXE = """async ({ exclude, ...options }) => {
