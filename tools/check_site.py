@@ -82,11 +82,10 @@ def _ids(page: Page) -> list[str]:
 def _images(page: Page) -> list[str]:
     problems = []
     main = page.find(".//main")
-    for element in (page if main is None else main).iter("img", "svg"):
-        if element.tag == "img":
-            if not element.get("alt", "").strip():
-                problems.append(f"image without an alt text: {element.get('src')}")
-        elif element.get("role") == "img":
+    for element in (page if main is None else main).iter():
+        if element.tag == "img" and not element.get("alt", "").strip():
+            problems.append(f"image without an alt text: {element.get('src')}")
+        if element.get("role") == "img":
             if not element.get("aria-label", "").strip():
                 problems.append("drawing without a description")
             if next(element.iterancestors("figure"), None) is None:

@@ -28,15 +28,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# What nearly every page has: ASCII, signs of Latin-1, punctuation, arrows, operators, a tick.
+# What nearly every page has: ASCII, signs of Latin-1, letters of the authors that are cited most,
+# punctuation, arrows, operators, a tick.
 CORE = (
-    "20-7E A0 A7 A9 AB B0-B3 B7 B9 BB-BE D7 E9 F7 2013-2014 2018-2019 201C-201D 2026 2032 "
-    "2190-2193 2212 221A 221E 2248 2260 2264-2265 2713"
+    "20-7E A0 A7 A9 AB B0-B3 B6-B7 B9 BB-BE D7 E1 E4 E9 F3 F6-F7 FC 141 2013-2014 2018-2019 "
+    "201C-201D 2026 2032 2190-2193 2212 221A 221E 2248 2260 2264-2265 2713"
 )
-# Letters of the names of people, Greek, fractions, raised and lowered digits, rare signs.
+# The other letters of Europe's names, Greek, fractions, raised and lowered digits, rare signs.
 MORE = (
-    "A1-A6 A8 AA AC-AF B4-B6 B8 BA BF-D6 D8-E8 EA-F6 F8-17F 391-3C9 2020-2022 2030 2033 "
-    "2039-203A 2070-2079 2080-2089 20AC 2122 2153-215E 2202 2206 220F 2211"
+    "A1-A6 A8 AA AC-AF B4-B5 B8 BA BF-D6 D8-E0 E2-E3 E5-E8 EA-F2 F4-F5 F8-FB FD-140 142-17F "
+    "391-3C9 2020-2022 2030 2033 2039-203A 2070-2079 2080-2089 20AC 2122 2153-215E 2202 2206 "
+    "220F 2211"
 )
 # Formulas: ASCII, accents, Greek, primes, arrows, operators, delimiters, braces; italic, bold and
 # double-struck letters. Single letters are drawn in italics, so upright Greek is capitals only. The
@@ -44,7 +46,7 @@ MORE = (
 MATH = (
     "20-7E A0 A8 AC AF B1 B7 D7 F7 2C6-2C7 2D9 2DC 302-303 332 391-3A9 2016 2026 2032-2033 "
     "2061-2063 2102 210E 2112-2113 2115 2119-211A 211D 2124 2190-2194 21A6 21D0-21D4 "
-    "2200-220B 220F-2213 2216-221A 221D-221E 2223-222B 223C 2243-2248 2254 2260-2265 "
+    "2200-220B 220E-2213 2216-221A 221D-221E 2223-222B 223C 2243-2248 2254 2260-2265 "
     "226A-226B 2282-2287 2295-2299 22A4-22A5 22C5-22C6 22EE-22F1 2308-230B 23DE-23DF 25A1 "
     "27E8-27E9 27F5-27F6 1D400-1D467 1D4A9 1D538-1D539 1D53C-1D53E 1D540-1D544 1D6FC-1D71B "
     "1D7CE-1D7D7 FE00"
@@ -164,17 +166,20 @@ def _subset(source: Path, ranges: str, face: Face | None) -> bytes:
 
 
 def write_fonts(static: Path, kept: Path) -> None:
-    """Write all fonts and their licenses; take a font from `kept` if its maker is the same."""
+    """Write the fonts and the license of the text; take what an equal recipe has `kept`."""
     recipe = Path(__file__).read_bytes() + f"{version('fonttools')} {version('brotli')}".encode()
     (static / "fonts").mkdir(parents=True, exist_ok=True)
     kept.mkdir(parents=True, exist_ok=True)
     jobs: list[tuple[str, str, Path, Face | None]] = [
         (MATH_FONT, MATH, packaged("ziamath", "fonts/STIXTwoMath-Regular.ttf"), None)
     ]
+    licenses = {}
     for face in FACES:
         source = packaged(face.package, face.file)
-        shutil.copyfile(source.parent / "LICENSE.txt", static / f"fonts/LICENSE-{face.package}.txt")
+        licenses[face.family] = (source.parent / "LICENSE.txt").read_text("utf-8")
         jobs += [(*file, source, face) for file in face.files]
+    text = "\n\n".join(f"{family}\n\n{license}" for family, license in licenses.items())
+    (static / "fonts" / "LICENSE.txt").write_text(text, encoding="utf-8")
     for name, ranges, source, made_for in jobs:
         key = hashlib.sha256(source.read_bytes() + recipe + name.encode()).hexdigest()[:16]
         file = kept / f"{key}.woff2"
@@ -266,5 +271,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Have the fonts made, named and checked."""
     app.connect("builder-inited", make_fonts)
     app.connect("doctree-resolved", find_strange_characters)
-    app.connect("html-page-context", preload_fonts)
+    app.connect("html-page-context", preload_fonts, priority=600)  # has the last word
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

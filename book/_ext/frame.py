@@ -22,6 +22,7 @@ from sphinx_external_toc.api import FileItem, SiteMap, TocTree
 
 ROOT = Path(__file__).resolve().parents[2]
 THEME = ROOT / "book" / "_theme" / "page"
+SHEETS = ("page.css", "math.css", "figures.css")  # one stylesheet for the reader
 LEVELS = re.compile(r"[123](–[23])?")
 # Jupyter Book loads these for its own theme; they would put scripts and styles into the pages.
 UNUSED = {
@@ -48,7 +49,7 @@ def use_theme(app: Sphinx, config: Config) -> None:
 
 
 def write_assets(app: Sphinx) -> None:
-    """Put the stylesheet, the script and the licenses into the site, before pages ask for them.
+    """Put the stylesheet, the scripts and the licenses into the site, before pages ask for them.
 
     The colors are those of the figures' palette, which stands in front of the stylesheet.
     """
@@ -60,10 +61,10 @@ def write_assets(app: Sphinx) -> None:
 
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
-    ours = [(THEME / "page.css"), ROOT / "book" / "assets" / "static_math.css"]
-    sheets = [font_faces_css(), css_variables(), *(sheet.read_text("utf-8") for sheet in ours)]
+    sheets = [(THEME / name).read_text("utf-8") for name in SHEETS]
+    sheets = [font_faces_css(), css_variables(), *sheets]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
-    for name in ("page.js", "favicon.svg"):
+    for name in ("page.js", "search.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
@@ -179,7 +180,7 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     from book._lib import palette
     from tools.commit import commit
 
-    context["paper"] = palette.NAMES.get("paper", palette.SURFACE)
+    context["paper"] = palette.PAPER
     context["version"], context["commit"] = version(), commit()
     context["year"] = str(app.config.copyright)
     chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "

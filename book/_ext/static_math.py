@@ -1,6 +1,6 @@
 """Draw every formula while the book is built: the reader's browser runs no script for it.
 
-Sphinx gets the math renderer "static_math", the site a stylesheet; fonts.py makes the math font.
+Sphinx gets the math renderer "static_math"; fonts.py makes the font.
 A formula that is not TeX is a warning with its place, so a strict build fails.
 """
 
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from fonts import MATH, characters, font_faces_css
+from fonts import MATH, characters
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util import logging
@@ -29,7 +28,6 @@ MACROS = {
     r"\Var": r"\operatorname{Var}",
     r"\diag": r"\operatorname{diag}",
 }
-STYLESHEET = Path(__file__).parents[1] / "assets" / "static_math.css"
 
 
 def wrapped(tex: str) -> str:
@@ -131,23 +129,10 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def write_stylesheet(app: Sphinx) -> None:
-    """Put the stylesheet into the site.
-
-    Not when the build is finished: Sphinx puts the stylesheet's checksum into the pages.
-    """
-    if app.builder.format == "html":
-        static = Path(app.outdir) / "_static"
-        static.mkdir(parents=True, exist_ok=True)
-        (static / STYLESHEET.name).write_text(font_faces_css() + STYLESHEET.read_text("utf-8"))
-        app.add_css_file(STYLESHEET.name)
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer; `static_math_macros` adds to `MACROS`."""
     app.add_html_math_renderer("static_math", (visit_math, None), (visit_math_block, None))
     app.setup_extension("fonts")
     app.add_config_value("static_math_macros", {}, "html", [dict])
-    app.connect("builder-inited", write_stylesheet)
     app.connect("doctree-resolved", keep_with_words)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

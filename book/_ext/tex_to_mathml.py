@@ -21,7 +21,7 @@ ROLES = {
 }
 RELATIONS = frozenset("=<>≤≥≠≈∼≡≪≫∈∉⊂⊆→↦⇒⇔")
 LONG = 12  # characters: a longer formula may break
-WIDE = 24  # characters: a longer part may be wider than a page of 320 px
+WIDE = 28  # characters: a longer part may be wider than a telephone
 
 
 @cache

@@ -1,4 +1,4 @@
-// What a reader can do without: the theme, copying, menus that close, boxes that scroll by keyboard.
+// What a reader can do without: the theme, copying, searching, menus that close, boxes that scroll by keyboard.
 (function () {
   "use strict";
   var root = document.documentElement;
@@ -60,6 +60,26 @@
     var measure = function () { boxes.forEach(scrolls); };
     measure();
     addEventListener("resize", measure);
+    var find = document.querySelector(".find");
+    function search(event) {
+      event.preventDefault();
+      if (window.bookSearch) return bookSearch.open();
+      if (document.querySelector("script[src='" + find.dataset.script + "']")) return;
+      var script = document.createElement("script");
+      script.src = find.dataset.script;
+      script.onload = function () { bookSearch.open(); };
+      script.onerror = function () { location = find.href; };
+      document.head.appendChild(script);
+    }
+    find.addEventListener("click", function (event) {
+      if (!event.ctrlKey && !event.metaKey && !event.shiftKey) search(event);
+    });
+    addEventListener("keydown", function (event) {
+      var key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
+      var writes = event.target.closest("input, textarea, select, [contenteditable]");
+      if (key === "k" && control && !event.shiftKey && !event.altKey) search(event);
+      else if (key === "/" && !control && !event.altKey && !writes) search(event);
+    });
     var menus = all("details.menu");
     addEventListener("click", function (event) {
       menus.forEach(function (menu) {
