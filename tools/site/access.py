@@ -1,13 +1,21 @@
 """What everybody can use: axe's rules, the focus, forced colors, less motion."""
 
 import functools
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import axe_playwright_python
 
 from tools.site.budgets import Reading, budget, counted
-from tools.site.visit import Visit
+from tools.site.visit import (
+    FORCED,
+    FORCED_DARK,
+    PHONE,
+    PHONE_DARK,
+    WIDE,
+    WIDE_DARK,
+    Visit,
+)
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
 COLORS = ["color-contrast", "link-in-text-block"]
@@ -37,56 +45,45 @@ def axe() -> str:
     return Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
 
 
-@budget("axe: violations", "0")
-def axe_violations(visit: Visit) -> Iterator[Reading]:
+@budget("axe: violations", "0", WIDE, WIDE_DARK, PHONE)
+def axe_violations(visit: Visit) -> Reading:
     """List the elements that break a rule of WCAG 2.2 A or AA, or of best practice.
 
     The themes differ in colors alone, and a phone has the colors of the wide page: what cannot
     differ is not measured twice.
     """
+    rules = [COLOR_RULES] * (visit.mode != PHONE) + [OTHER_RULES] * (visit.mode != WIDE_DARK)
     visit.page.evaluate(axe())
-    for width, scheme, kinds in (
-        (1280, "light", (COLOR_RULES, OTHER_RULES)),
-        (1280, "dark", (COLOR_RULES,)),
-        (390, "light", (OTHER_RULES,)),
-    ):
-        mode = visit.mode(width, scheme, still=True)
-        found = [fault for rules in kinds for fault in visit.page.evaluate(RUN_AXE, rules)]
-        yield counted(found, mode)
+    return counted([fault for some in rules for fault in visit.page.evaluate(RUN_AXE, some)])
 
 
-@budget("contrast of text", "≥ 4.5", badness=lambda value: -value)
-def text_contrast(visit: Visit) -> Iterator[Reading]:
+@budget(
+    "contrast of text",
+    "≥ 4.5",
+    *(WIDE, WIDE_DARK, PHONE, PHONE_DARK, FORCED, FORCED_DARK),
+    badness=lambda value: -value,
+)
+def text_contrast(visit: Visit) -> Reading:
     """Measure the contrast of all text, also in a palette of the reader's own."""
-    for width, scheme, forced in (
-        (390, "light", False),
-        (390, "dark", False),
-        (1280, "light", True),
-        (1280, "dark", True),
-    ):
-        yield contrast_reading(visit, visit.mode(width, scheme, forced=forced, still=True))
+    return least_contrast(visit.measure("contrast"))
 
 
-@budget("focus that cannot be seen", "0")
-def focus(visit: Visit) -> Iterator[Reading]:
-    """List the elements that take the keyboard and do not show it."""
-    for width, scheme, forced in (1280, "light", False), (390, "dark", False), (1280, "dark", True):
-        mode = visit.mode(width, scheme, forced=forced, still=True)
-        visit.page.keyboard.press("Tab")  # from here on the focus is the keyboard's
-        yield counted(visit.measure("focus"), mode)
-
-
-def contrast_reading(visit: Visit, mode: str, on_white: bool = False) -> Reading:
+def least_contrast(texts: list[dict[str, Any]]) -> Reading:
     """Return the least contrast of text with what is behind it, and each one below 4.5."""
-    texts = visit.measure("contrast", onWhite=on_white)
     faults = [f"{t['element']}: contrast {t['value']:.2f}" for t in texts if t["value"] < 4.5]
-    return Reading(min((t["value"] for t in texts), default=21), faults, mode)
+    return Reading(min((t["value"] for t in texts), default=21), faults)
 
 
-@budget("motion where less is asked for", "≤ 0.01 s")
-def motion(visit: Visit) -> Iterator[Reading]:
+@budget("focus that cannot be seen", "0", WIDE, PHONE_DARK, FORCED_DARK)
+def focus(visit: Visit) -> Reading:
+    """List the elements that take the keyboard and do not show it."""
+    visit.page.keyboard.press("Tab")  # from here on the focus is the keyboard's
+    return counted(visit.measure("focus"))
+
+
+@budget("motion where less is asked for", "≤ 0.01 s", WIDE)
+def motion(visit: Visit) -> Reading:
     """Measure the longest transition or animation."""
-    mode = visit.mode(still=True)
     moves = visit.measure("motion")
     faults = [f"{m['element']}: {m['value']:g} s" for m in moves if m["value"] > 0.01]
-    yield Reading(max((m["value"] for m in moves), default=0), faults, mode)
+    return Reading(max((m["value"] for m in moves), default=0), faults)

@@ -32,18 +32,32 @@ def examine(
     """Measure budgets on one page, from a server; what it asks for and says, from a disk, too."""
     rows: list[Row] = []
     seconds: dict[str, float] = defaultdict(float)
-    heard = [budget for budget in budgets if budget.check.__module__ == traffic.__name__]
-    seen = [budget for budget in budgets if budget not in heard]
-    for from_disk in (False, True) if heard else (False,):
+
+    def take(budget: Budget, mode: str) -> None:
+        started = time.monotonic()
+        if (reading := budget.check(visit)) is not None:
+            rows.append(Row(budget.name, page, mode, reading))
+        seconds[budget.name] += time.monotonic() - started
+
+    for from_disk in (False, True):
+        heard = [budget for budget in budgets if not budget.modes]
+        if from_disk and not heard:
+            break
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         started = time.monotonic()
         visit = Visit(site, address, page, context, from_disk, front)
         seconds["loading"] += time.monotonic() - started
-        # What the page has said comes last: the other checks have put it through everything.
-        for budget in heard if from_disk else [*seen, *heard]:
+        # A mode after the other, as each costs a layout.
+        for mode in sorted({mode for b in budgets for mode in b.modes} if not from_disk else ()):
             started = time.monotonic()
-            rows += [Row(budget.name, page, reading) for reading in budget.check(visit)]
-            seconds[budget.name] += time.monotonic() - started
+            visit.enter(mode)
+            seconds["changing the mode"] += time.monotonic() - started
+            for budget in budgets:
+                if mode in budget.modes:
+                    take(budget, str(mode))
+        # What the page has said comes last: the other checks have put it through everything.
+        for budget in heard:
+            take(budget, "from disk" if from_disk else "from a server")
         context.close()
     return rows, dict(seconds)
 

@@ -13,6 +13,6 @@ return drawings.flatMap((svg) => {
     if (text.halo) behind = over(color(text.style.stroke), behind);
     const paint = color(text.style.fill);
     const ink = over([...paint.slice(0, 3), paint[3] * text.style.fillOpacity * opacity(text.parent)], behind);
-    return { element: text.name, size: text.rendered, contrast: contrast(ink, behind) };
+    return { element: text.name, size: text.rendered, value: contrast(ink, behind) };
   });
 });

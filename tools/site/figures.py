@@ -1,43 +1,29 @@
 """What can be read in a figure: the size of its text, its contrast, and what runs into what."""
 
-from collections.abc import Iterator
-
+from tools.site.access import least_contrast
 from tools.site.budgets import Reading, budget, counted
-from tools.site.visit import Visit
+from tools.site.visit import PHONE, WIDE, WIDE_DARK, Visit
 
 SMALLEST = 12  # px, as rendered
-WIDTHS = (1280, 390)
+DRAWING = "main svg"
 
 
-@budget("px of text in figures", f"≥ {SMALLEST}", badness=lambda value: -value)
-def text_size(visit: Visit) -> Iterator[Reading]:
+@budget("px of text in figures", f"≥ {SMALLEST}", WIDE, PHONE, badness=lambda value: -value)
+def text_size(visit: Visit) -> Reading | None:
     """Measure the smallest text of the figures, as rendered."""
-    for width in WIDTHS:
-        mode = visit.mode(width)
-        texts = visit.measure("drawing", "figure_text")
-        faults = [
-            f"{t['element']}: {t['size']:.1f} px" for t in texts if t["size"] < SMALLEST - 0.05
-        ]
-        if texts:
-            yield Reading(min(t["size"] for t in texts), faults, mode)
+    texts = visit.measure("drawing", "figure_text") if visit.has(DRAWING) else []
+    faults = [f"{t['element']}: {t['size']:.1f} px" for t in texts if t["size"] < SMALLEST - 0.05]
+    return Reading(min(t["size"] for t in texts), faults) if texts else None
 
 
-@budget("contrast in figures", "≥ 4.5", badness=lambda value: -value)
-def text_contrast(visit: Visit) -> Iterator[Reading]:
+@budget("contrast in figures", "≥ 4.5", WIDE, WIDE_DARK, badness=lambda value: -value)
+def text_contrast(visit: Visit) -> Reading | None:
     """Measure the contrast of each text of a figure with the shape behind it, or the page."""
-    for scheme in ("light", "dark"):
-        mode = visit.mode(scheme=scheme)
-        texts = visit.measure("drawing", "figure_text")
-        faults = [
-            f"{t['element']}: contrast {t['contrast']:.2f}" for t in texts if t["contrast"] < 4.5
-        ]
-        if texts:
-            yield Reading(min(t["contrast"] for t in texts), faults, mode)
+    texts = visit.measure("drawing", "figure_text") if visit.has(DRAWING) else []
+    return least_contrast(texts) if texts else None
 
 
-@budget("collisions in figures", "0")
-def collisions(visit: Visit) -> Iterator[Reading]:
+@budget("collisions in figures", "0", WIDE, PHONE)
+def collisions(visit: Visit) -> Reading | None:
     """List texts that overlap another text or a mark."""
-    for width in WIDTHS:
-        mode = visit.mode(width)
-        yield counted(visit.measure("drawing", "collisions"), mode)
+    return counted(visit.measure("drawing", "collisions")) if visit.has(DRAWING) else None

@@ -1,11 +1,15 @@
 """Tell what was measured: a table, the faults, a file that machines read."""
 
 import json
+import re
+import statistics
+from collections import defaultdict
 from pathlib import Path
 
-from tools.site.budgets import BUDGETS, Row, median
+from tools.site.budgets import BUDGETS, Row
 
-SHOWN = 12  # faults of a budget on the screen; the file has all
+SHOWN = 12  # kinds of faults of a budget on the screen; the file has every fault
+PARTICULAR = re.compile(r"“[^”]*”|in #\S+|[\d.]+")  # in what faults of a kind may differ
 
 
 def report(
@@ -22,32 +26,32 @@ def report(
             continue
         values = [row.reading.value for row in own]
         worst = max(own, key=lambda row: budget.badness(row.reading.value))
-        found = [
-            f"{row.page} ({row.reading.mode}): {fault}".replace(" ()", "")
-            for row in own
-            for fault in row.reading.faults
-        ]
-        if budget.median is not None and median(values) > budget.median:
-            found.append(f"the median of all pages is {median(values):.0f}")
+        found = [f"{row.page} ({row.mode}): {fault}" for row in own for fault in row.reading.faults]
+        if budget.median is not None and statistics.median(values) > budget.median:
+            found.append(f"the median of all pages is {statistics.median(values):.0f}")
         faults[budget.name] = found
         summary[budget.name] = {
             "limit": budget.limit,
             "readings": len(own),
-            "median": median(values),
+            "median": statistics.median(values),
             "worst": worst.reading.value,
-            "where": [worst.page, worst.reading.mode],
+            "where": [worst.page, worst.mode],
         }
-        place = f"{worst.page} {worst.reading.mode}" if found else ""
-        numbers = (f"{median(values):.4g}", f"{worst.reading.value:.4g}")
+        place = f"{worst.page} {worst.mode}" if found else ""
+        numbers = (f"{statistics.median(values):.4g}", f"{worst.reading.value:.4g}")
         table.append((budget.name, budget.limit, *numbers, place, str(len(found))))
     table.append(("pages as written", "0", "", "", "", str(len(sources))))
 
     for name, found in faults.items():
         if found:
             print(f"\n{name}: {len(found)}")
-            print("\n".join(f"  {fault}" for fault in found[:SHOWN]))
-            if len(found) > SHOWN:
-                print(f"  … and {len(found) - SHOWN} more: see {target.name}")
+            alike: dict[str, list[str]] = defaultdict(list)
+            for fault in found:
+                alike[PARTICULAR.sub("", fault.partition(": ")[2] or fault)].append(fault)
+            kinds = sorted(alike.values(), key=len, reverse=True)
+            print("\n".join(f"  {len(kind):4} × {kind[0]}" for kind in kinds[:SHOWN]))
+            if len(kinds) > SHOWN:
+                print(f"       … and {len(kinds) - SHOWN} other kinds: see {target.name}")
     print()
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     for line in table:
@@ -59,7 +63,7 @@ def report(
     print(f"{total} against a budget" if total else "All budgets hold.")
     pages = {
         page: [
-            {"budget": row.budget, "mode": row.reading.mode, "value": row.reading.value,
+            {"budget": row.budget, "mode": row.mode, "value": row.reading.value,
              "faults": row.reading.faults}
             for row in rows if row.page == page
         ]

@@ -48,6 +48,30 @@ def script(*names: str) -> str:
     return f"(options) => {{ {body} }}"
 
 
+@dataclass(frozen=True, order=True)
+class Mode:
+    """How a reader may look at a page. Nobody gets more motion than asked for."""
+
+    width: int = 1280
+    scheme: str = "light"
+    media: str = "screen"
+    forced: bool = False  # colors
+    text: int = 100  # percent
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        words = [self.media] * (self.media != "screen") + [f"{self.width} px", self.scheme]
+        words += ["forced colors"] * self.forced + [f"{self.text} % text"] * (self.text != 100)
+        return " ".join(words)
+
+
+WIDE, WIDE_DARK = Mode(), Mode(scheme="dark")
+PHONE, PHONE_DARK = Mode(390), Mode(390, "dark")
+FORCED, FORCED_DARK = Mode(forced=True), Mode(scheme="dark", forced=True)
+PAPER = 718  # pixels of A4 within margins of a centimeter
+PRINTED, PRINTED_DARK = Mode(PAPER, media="print"), Mode(PAPER, "dark", "print")
+
+
 @dataclass
 class Visit:
     """A visit to one page with an empty cache."""
@@ -81,22 +105,16 @@ class Visit:
         files = (self.site / unquote(urlsplit(path).path) for path in inside)
         self.first_loaded = frozenset(path for path in files if path.is_file())
 
-    def mode(
-        self,
-        width: int = 1280,
-        scheme: str = "light",
-        media: str = "screen",
-        forced: bool = False,
-        still: bool = False,
-        text: int = 100,
-    ) -> str:
-        """Put the page into a mode, wait until it is drawn, and return the mode in words."""
-        self.page.set_viewport_size({"width": width, "height": HEIGHTS.get(width, 800)})
+    def enter(self, mode: Mode) -> None:
+        """Put the page into a mode and wait until it is drawn."""
+        self.mode = mode
+        height = HEIGHTS.get(mode.width, 800)
+        self.page.set_viewport_size({"width": mode.width, "height": height})
         self.page.emulate_media(
-            media=media,
-            color_scheme=scheme,
-            forced_colors="active" if forced else "none",
-            reduced_motion="reduce" if still else "no-preference",
+            media=mode.media,
+            color_scheme=mode.scheme,
+            forced_colors="active" if mode.forced else "none",
+            reduced_motion="reduce",  # a color on its way to another is none of the two
         )
         self.page.evaluate(
             """async (text) => {
@@ -104,16 +122,14 @@ class Visit:
                 style.removeProperty("font-size");
                 const size = parseFloat(getComputedStyle(document.documentElement).fontSize);
                 if (text != 100) style.fontSize = `${size * text / 100}px`;
-                // Emulated frames may be far apart; no transition lasts longer than this.
-                document.getAnimations().forEach((animation) => animation.finish?.());
                 await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-                document.getAnimations().forEach((animation) => animation.finish?.());
             }""",
-            text,
+            mode.text,
         )
-        words = [f"{width} px", scheme] if media == "screen" else [media, f"from {scheme}"]
-        words += ["forced colors"] * forced + ["still"] * still + [f"{text} % text"] * (text != 100)
-        return " ".join(words)
+
+    def has(self, selector: str) -> bool:
+        """Tell whether the page has such an element."""
+        return self.page.query_selector(selector) is not None
 
     def measure(self, *names: str, **options: Any) -> Any:
         """Run scripts of this folder in the page and return the result of the last."""
