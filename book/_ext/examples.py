@@ -29,6 +29,8 @@ ID = re.compile(r"\bSA\d{3}\b")
 # d_k and W_Q are mathematics, d_output and np.infty are code.
 FORMULA = re.compile(r"(√?)\b([A-Za-z]_[A-Za-z])\b|\b(?:[a-z]+\.[a-z]+\w*|[a-z]+(?:_[a-z]+)+)\b")
 SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ", "0123456789−T")
+RAISED = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ]+)")
 
 # What an array is decides its color: the last of these that its name contains.
 ROLES = {
@@ -251,6 +253,25 @@ def prose(text: str) -> list[nodes.Node]:
     return [*found, nodes.Text(text[end:])]
 
 
+def raise_digits(top: nodes.Element) -> None:
+    """Write powers with raised digits of the text's face, which lacks some of the raised signs."""
+    for text in list(top.findall(nodes.Text)):
+        parts = RAISED.split(text)
+        if len(parts) > 1:
+            plain = (part.translate(LOWERED) for part in parts)
+            if isinstance(text.parent, nodes.raw):
+                found = (f"<sup>{one}</sup>" if n % 2 else one for n, one in enumerate(plain))
+                text.parent.replace(text, nodes.Text("".join(found)))
+            else:
+                text.parent.replace(
+                    text,
+                    [
+                        nodes.superscript("", one) if n % 2 else nodes.Text(one)
+                        for n, one in enumerate(plain)
+                    ],
+                )
+
+
 def raw(text: str) -> nodes.raw:
     """Return HTML as a node."""
     return nodes.raw("", text, format="html")
@@ -421,7 +442,9 @@ class WorkedExamplePage(SphinxDirective):
         found = documents(root)
         newer = [one for one, data in found.items() if data["supersedes"] == name]
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
-        return page(found[name], pages, newer[0] if newer else None)
+        made = nodes.section("", *page(found[name], pages, newer[0] if newer else None))
+        raise_digits(made)
+        return made.children
 
 
 class Catalogue(SphinxDirective):
