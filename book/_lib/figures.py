@@ -769,9 +769,11 @@ def _log_ticks(low: float, high: float) -> list[tuple[float, str]]:
     step = 2 if high / low > 1e6 else 1
     factors = (1, 2, 5) if high / low < 300 else (1,)
     values = [f * 10.0**p for p in powers if p % step == 0 for f in factors]
-    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-    return [
-        (v, f"{v:g}" if v < 1e4 else "10" + str(round(np.log10(v))).translate(raised))
-        for v in values
-        if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)
-    ]
+    return [(v, _in_words(v)) for v in values if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)]
+
+
+def _in_words(value: float) -> str:
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if value >= unit:
+            return f"{value / unit:g} {name}"
+    return f"{value:,.0f}" if value >= 1e4 else f"{value:g}"
