@@ -249,16 +249,19 @@ def charts(
     x_label: str,
     log_x: bool = False,
     log_y: bool = False,
+    stacked: bool = False,
     wide: bool = False,
 ) -> Drawing:
-    """Draw curves, side by side or one chart under the other, each curve with its name on it."""
+    """Draw curves, each with its name on it.
+
+    Charts stand side by side where there is room, or one below the other if they are `stacked`.
+    """
 
     def draw(width: float) -> Canvas:
         canvas = Canvas(width)
-        beside = width > PHONE
-        count = len(parts) if beside else 1
-        across = (width - GAP * (count - 1)) / count
-        tall = (250 if len(parts) == 1 else 230) if beside else (255 if len(parts) == 1 else 190)
+        beside = width > PHONE and not stacked
+        across = (width - GAP * (len(parts) - 1)) / len(parts) if beside else width
+        tall = 250 if len(parts) == 1 else 230 if beside else 190
         for place, part in enumerate(parts):
             x = (across + GAP) * place if beside else 0
             y = 0 if beside else canvas.height + (14 if place else 0)
