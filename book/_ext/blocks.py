@@ -69,13 +69,24 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             name["classes"] += [
                 ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES
             ]
-    for solution in doctree.findall(solution_node):
-        solution["ids"] = [f"{solution['target_label']}-solution"]
+    name_folds(doctree)
     if NOTED.match(page):
         top = next(doctree.findall(nodes.section))
         if len(top) > 1 and isinstance(top[1], nodes.paragraph):
             _facts(top[1], level(app.env, page))
         annotate(app, doctree, page)
+
+
+def name_folds(doctree: nodes.document) -> None:
+    """Give proofs and solutions an anchor inside of what is folded, so that a link unfolds them."""
+    label = ""
+    for node in doctree.findall(lambda n: isinstance(n, (*STATEMENTS, proof_node, solution_node))):
+        if isinstance(node, proof_node):
+            node[0][0]["ids"].append(f"{label}-proof")
+        elif isinstance(node, solution_node):
+            node[1][0]["ids"].append(f"{node['target_label']}-answer")
+        else:
+            label = node["label"]
 
 
 def _facts(paragraph: nodes.paragraph, of_level: str) -> None:
@@ -150,7 +161,7 @@ def annotate(app: Sphinx, doctree: nodes.document, page: str) -> None:
                     found.append(margin_note("", *copied, name=name, titled=titled))
         if found:
             block = nodes.container(classes=["noted"])
-            paragraph.replace_self(block)
+            paragraph.parent.replace(paragraph, block)
             block += [margin_notes("", *found), paragraph]
 
 
@@ -305,7 +316,7 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     self.body.append("<summary>Proof</summary>\n")
     last = content[-1]
     end = nodes.raw(
-        "", '<span class="qed" role="img" aria-label="End of proof">∎</span>', format="html"
+        "", '<span class="qed">∎</span>', format="html"
     )
     if isinstance(last, nodes.paragraph):
         last += end
@@ -344,7 +355,7 @@ def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
 def visit_solution(self: HTML5Translator, node: solution_node) -> None:
     """Write a solution, folded."""
     _, content = node.children
-    self.body.append(f'<details class="solution" id="{node["ids"][0]}">')
+    self.body.append('<details class="solution">')
     self.body.append("<summary>Solution</summary>\n")
     for child in content.children:
         child.walkabout(self)

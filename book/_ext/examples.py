@@ -237,12 +237,12 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
 
 def wide(name: str, data: Mapping[str, Any]) -> bool:
     """Tell whether a row of an array needs more room than the column of the text has."""
-    entry = {**data["inputs"], **data["expected"]}[name]
-    numbers = [e for e in flat(entry["value"]) if not isinstance(e, str | bool)]
-    longest = max(
-        len(re.sub("<.*?>", "", shown(e, decimals(numbers)))) for e in flat(entry["value"])
-    )
-    return shape(entry["value"])[-1] * (longest + 2) > 60
+    value = {**data["inputs"], **data["expected"]}[name]["value"]
+    entries = list(flat(value))
+    places = decimals([e for e in entries if not isinstance(e, str | bool)])
+    lengths = [len(re.sub("<.*?>", "", shown(e, places))) + 2 for e in entries]
+    columns = shape(value)[-1]
+    return sum(max(lengths[column::columns]) for column in range(columns)) > 60
 
 
 # The page

@@ -210,8 +210,6 @@ class Reader:
                 about = next(e for e in reversed(self.entries) if e.kind == "theorem")
                 fold = self.start(node, "proof", f"Proof of {about.title.partition('.')[0]}")
                 fold.anchor = f"{about.anchor}-proof"
-                # The address is inside what is folded: then the browser unfolds it.
-                node[0][0]["ids"].append(fold.anchor)
                 self.all(node.children, fold)
             case _ if isinstance(node, STATEMENTS):
                 name = self.numbered(node["realtype"].title(), node)
@@ -223,7 +221,6 @@ class Reader:
                 name = self.numbers.get(node["target_label"], "")
                 fold = self.start(node, "solution", f"Solution of exercise {name}")
                 fold.anchor = f"{node['target_label']}-answer"
-                node[1]["ids"].append(fold.anchor)
                 self.all(node[1:], fold)
             case nodes.figure():
                 for caption in node.findall(nodes.caption):

@@ -11,7 +11,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-from sphinx_proof.nodes import proof_node
 
 HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b|For\b.*\blet\b")
 
@@ -148,16 +147,6 @@ class FillTheoremIndex(SphinxPostTransform):
         raise ValueError(f"{statement['label']} names no test")
 
 
-def name_proofs(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Give every proof an anchor; it stands inside of what is folded, so that a link unfolds it."""
-    label = ""
-    for node in doctree.findall(lambda n: isinstance(n, (*STATEMENTS, proof_node))):
-        if isinstance(node, proof_node):
-            node[0][0]["ids"].append(f"{label}-proof")
-        else:
-            label = node["label"]
-
-
 def reading_order(site_map: Any, name: str = "") -> Iterator[str]:
     """Yield the pages of the table of contents in order."""
     for tree in (site_map[name] if name else site_map.root).subtrees:
@@ -172,5 +161,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(theorem_index)
     app.add_directive("theorem-index", TheoremIndex)
     app.add_post_transform(FillTheoremIndex)
-    app.connect("doctree-resolved", name_proofs)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
