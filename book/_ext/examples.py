@@ -321,8 +321,8 @@ def card(data: Mapping[str, Any], pages: set[str], superseded_by: str | None) ->
     """Return the card of an example: what it is called, and what is certain about it."""
     facts: list[list[nodes.Node]] = [
         [
-            raw('<b><span aria-hidden="true">✓ </span>agrees</b> '),
-            *powers(f"with the library in this build: {agreement(data)}"),
+            nodes.strong("", "✓ agrees"),
+            *powers(f" with the library in this build: {agreement(data)}"),
         ],
         [nodes.Text("released "), nodes.inline("", data["released"], classes=["date"])],
     ]
