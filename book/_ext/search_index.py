@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
 from static_math import MACROS
+from tex_to_mathml import ROLES
 
 STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 SILENT = (
@@ -44,6 +45,7 @@ KINDS = (
     "page", "section", "theorem", "function", "term", "proof", "exercise", "solution", "figure",
     "source",
 )  # fmt: skip
+IDENTIFIER = re.compile(r",? ?(arXiv|doi):\S+(?<!\.)|, file \w+\.txt")  # found by its name
 LISTS = {"book/examples/index", "book/reference/theorems"}  # what they name stands elsewhere
 
 # Where a sentence ends: not behind an abbreviation.
@@ -59,7 +61,7 @@ SYMBOLS = {
     "displaystyle": "",
 }  # fmt: skip
 RELATIONS = "=<>≤≥≠≈→∈∉↦"
-ONE = {"text", "operatorname", "mathrm", "mathbf", "mathbb", "underbrace"}
+ONE = {"text", "operatorname", "mathrm", "mathbf", "mathbb", "underbrace", *ROLES}
 ACCENTS = {"bar": "\u0304", "overline": "\u0305", "hat": "\u0302"}
 FENCE = {"left", "right", "big", "bigl", "bigr", "Big", "Bigl", "Bigr", "bigg", "Bigg"}
 
@@ -67,7 +69,7 @@ FENCE = {"left", "right", "big", "bigl", "bigr", "Big", "Bigl", "Bigr", "bigg", 
 def plain(tex: str) -> str:
     r"""Return a formula as one would type it: √d_k, e^(−x), (a + b)/c.
 
-    >>> plain(r"\softmax\left(\frac{QK^\top}{\sqrt{d_k}}\right)V")
+    >>> plain(r"\softmax\left(\frac{\query{Q}\key{K}^\top}{\sqrt{d_k}}\right)V")
     'softmax(QKᵀ/√d_k)V'
     >>> plain(r"\frac{a + b}{2} \le e^{-\tau}")
     '(a + b)/2 ≤ e^−τ'
@@ -185,6 +187,7 @@ class Reader:
             for kind in numbers.values()
             for name, number in kind.items()
         }
+        self.example = EXAMPLE.fullmatch(page)
         self.names = re.compile(rf"\b(SA\d{{3}}|{'|'.join(selfattn_ref.__all__)})\b")
         self.entries: list[Entry] = []
 
@@ -203,8 +206,13 @@ class Reader:
         """Put a node into the entry that it belongs to."""
         match node:
             case nodes.section() if isinstance(node[0], nodes.title):
-                top = isinstance(node.parent, nodes.document)
-                title = words(node[0])
+                top, title = isinstance(node.parent, nodes.document), words(node[0])
+                if self.example and not top:  # one page, one place; of an array, its name
+                    if "array" in node["classes"]:
+                        entry.names.append(title.split()[0])
+                    elif "derivation" not in node["ids"]:
+                        self.all(node[1:], entry)
+                    return
                 self.all(node[1:], self.start(node, "page" if top else "section", title))
             case proof_node():
                 about = next(e for e in reversed(self.entries) if e.kind == "theorem")
@@ -242,16 +250,21 @@ class Reader:
             case nodes.citation() if entry.kind == "function":
                 pass
             case nodes.citation():
-                self.start(node, "source", "").say(words(nodes.inline("", "", *node[1:])))
+                source = words(nodes.inline("", "", *node[1:]))
+                self.start(node, "source", "").say(IDENTIFIER.sub("", source))
             case nodes.row():
                 cells = [" ".join(words(cell).split()) for cell in node]
-                if re.search(r"[A-Za-z]{2}", " ".join(cells)):
+                if self.example:
+                    entry.names.append(cells[0])
+                elif re.search(r"[A-Za-z]{2}", " ".join(cells)):
                     entry.say(" · ".join(filter(None, cells)) + ".")
             case nodes.literal_block():
                 if "output" not in node["classes"]:
                     entry.names += self.names.findall(node.astext())
             case nodes.math_block():
                 entry.say(words(node), goes_on=True)
+            case nodes.container() if "card" in node["classes"]:
+                pass
             case nodes.paragraph() if not CHECKED_BY.fullmatch(node.astext()):
                 entry.say(re.sub(r"^Proof\.\s+", "", words(node)))
             case nodes.Element() if not isinstance(node, (*SILENT, nodes.paragraph)):
@@ -269,11 +282,9 @@ def collect(app: Sphinx, doctree: nodes.document, page: str) -> None:
         return
     reader = Reader(app, page)
     reader.all(doctree.children, Entry("", "page", ""))
-    if page in LISTS:
-        for entry in reader.entries:
-            entry.blocks = []
-    found = {page: reader.entries}
-    app.env.__dict__.setdefault("search_entries", {}).update(found)
+    said = [e for e in reader.entries if e.kind == "page" or e.blocks or e.names]
+    kept = app.env.__dict__.setdefault("search_entries", {})
+    kept[page] = reader.entries[:1] if page in LISTS else said
 
 
 def reading_order(app: Sphinx) -> Iterator[tuple[str, str]]:
@@ -296,15 +307,12 @@ def write(app: Sphinx, exception: Exception | None) -> None:
         if not entries.get(page):
             continue
         first = entries[page][0]
-        example = EXAMPLE.fullmatch(page)
-        if example and example[1] not in first.title:
-            first.title = f"{example[1]}. {first.title}"
         question = app.env.metadata.get(page, {}).get("question", "")
         pages.append(
             [
                 app.builder.get_target_uri(page),
                 question,
-                parts.get(page, "Worked examples" if example else ""),
+                parts.get(page, "Worked examples" if EXAMPLE.fullmatch(page) else ""),
                 [
                     [
                         "" if entry is first else entry.anchor,
@@ -313,7 +321,6 @@ def write(app: Sphinx, exception: Exception | None) -> None:
                         "\n".join(entry.sentences()),
                     ]
                     for entry in entries[page]
-                    if entry.title or entry.blocks
                 ],
             ]
         )

@@ -88,7 +88,27 @@ API = """# masks
    array([[ True]])
 ```
 """
-EXAMPLE = "---\norphan: true\n---\n# A causal mask, step by step\n\nIts width is 8.\n"
+EXAMPLE = """---
+orphan: true
+---
+# SA016: A causal mask, step by step
+
+Shows the mask.
+
+## Inputs
+
+| number | value |
+|---|---|
+| width | 8 |
+
+## Derivation
+
+In fractions.
+
+## Origin
+
+It stands in a notebook.
+"""
 
 
 def pages(site: Path) -> dict[str, Any]:
@@ -208,7 +228,12 @@ class TestIndex:
             *("causal_mask", found["kinds"].index("function"), "causal_mask"),
             "Let each query see what came before.",
         ]
-        assert found["SA016/index.html"][2][0][2] == "SA016. A causal mask, step by step"
+        assert found["SA016/index.html"][2] == [
+            [
+                *("", 0, "SA016: A causal mask, step by step"),
+                "Shows the mask.\nIt stands in a notebook.\nIn the code: width.",
+            ]
+        ]
 
     def test_links_lead_to_anchors_and_those_of_folded_text_are_inside(self, site: Path) -> None:
         for name, (_, _, entries) in ((n, p) for n, p in pages(site).items() if n != "kinds"):
@@ -248,8 +273,8 @@ INDEX = {
             ["term-causal", 4, "causal mask", "The mask of writers."],
             ["term-temperature", 4, "temperature", "What scores are divided by."],
         ]],
-        ["SA016/index.html", "", "Worked examples", [["", 0, "SA016. A mask, step by step", ""]]],
-        ["SA017/index.html", "", "Worked examples", [["", 0, "SA017. After SA016", ""]]],
+        ["SA016/index.html", "", "Worked examples", [["", 0, "SA016: A mask, step by step", ""]]],
+        ["SA017/index.html", "", "Worked examples", [["", 0, "SA017: After SA016", ""]]],
     ],
 }  # fmt: skip
 CAUSAL = "The causal order of causal things stays causal.\n" * 30  # a word of the book

@@ -20,7 +20,14 @@ var bookSearch = (function () {
   }
 
   // The ways to write a word: whole, and by its parts (causal_mask, FlashAttention, multi-head).
-  function forms(written) {
+  var written = new Map();
+  function forms(word) {
+    var known = written.get(word);
+    if (!known) written.set(word, (known = spell(word)));
+    return known;
+  }
+
+  function spell(written) {
     var first = written[0];
     if (SIGNS[first]) return [SIGNS[first]];
     var greek = /\p{Script=Greek}/u.test(first) && first.toLowerCase().charCodeAt(0) - 945;
@@ -293,7 +300,7 @@ var bookSearch = (function () {
   // The page: a dialog over any page, or the page of the search itself.
 
   var source = document.currentScript.src, root = source.slice(0, source.indexOf("_static/"));
-  var ROOM = 12, EACH = 4;
+  var ROOM = 8, EACH = 3; // pages and places that the dialog shows; the page shows all pages
   var book = null, box = null, dialog = null;
 
   function make(tag, attributes, children) {
@@ -325,7 +332,7 @@ var bookSearch = (function () {
     if (!question || /^[a-z]$/i.test(question)) { box.status.textContent = ""; return; }
     if (!book) { box.status.textContent = "Loading …"; return; }
     var found = find(book, box.input.value);
-    var shown = found.pages.slice(0, ROOM);
+    var shown = found.pages.slice(0, dialog ? ROOM : found.pages.length);
     shown.forEach(function (page) {
       var first = page.results[0].entry.kind === "page";
       var from = first ? page.part : (page.part ? page.part + " › " : "") + page.title;
@@ -333,6 +340,10 @@ var bookSearch = (function () {
         return link(result, page, found.asked);
       }))));
     });
+    if (shown.length < found.pages.length) {
+      var all = root + "search.html?q=" + encodeURIComponent(question);
+      box.list.append(make("li", {}, [make("a", { href: all }, [make("b", {}, ["All " + found.pages.length + " pages"])])]));
+    }
     var places = found.count === 1 ? "1 place" : found.count + " places";
     var pages = found.pages.length === 1 ? "1 page" : found.pages.length + " pages";
     var told = found.count ? "Found in " + places + " on " + pages + "." : "Nothing found.";
