@@ -15,7 +15,7 @@ from typing import Any
 
 from addresses import EXAMPLE
 from docutils import nodes
-from sources import DERIVATIONS, defined_in
+from source_pages import DERIVATIONS, defined_in
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -26,25 +26,27 @@ INDEX = "book/examples/index"
 STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
 
 ID = re.compile(r"\bSA\d{3}\b")
-# d_k and W_Q are mathematics, d_output and np.infty are code.
-FORMULA = re.compile(r"(√?)\b([A-Za-z]_[A-Za-z])\b|\b(?:[a-z]+\.[a-z]+\w*|[a-z]+(?:_[a-z]+)+)\b")
-SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ", "0123456789−T")
-RAISED = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ]+)")
+# d_k and W_Q W_Kᵀ are mathematics, d_output and np.infty are code.
+LETTER = "[A-Za-z](?:_[A-Za-z])?"
+FORMULA = re.compile(
+    rf"(?<!\w)(?:(?P<product>(?:{LETTER} )*{LETTER})ᵀ"
+    r"|(?P<root>√?)(?P<letter>[A-Za-z]_[A-Za-z])(?!\w)"
+    r"|(?P<code>np\.\w+|[a-z]+(?:_[a-z]+)+))|ᵀ"
+)
 
-# What an array is decides its color: the last of these that its name contains.
+# What an array is decides its color: the first of these words that is in its name.
 ROLES = {
+    "weights": "weight",
+    "scores": "score",
     "query": "query",
     "key": "key",
     "value": "value",
-    "score": "score",
-    "weight": "weight",
     "output": "context",
+    "outputs": "context",
     "context": "context",
-    "merged": "context",
 }
 PAIRS = re.compile(r"(?:.*_)?(?:scores|weights|mask)(?:_.*)?")  # a row a query, a column a key
-OUTPUTS = re.compile(r"(?:.*_)?(?:output|context)(?:_.*)?")  # a row a query
+OUTPUTS = re.compile(r"(?!w_)(?:.*_)?(?:output|context)(?:_.*)?")  # a row a query
 SYMMETRIC = re.compile(r"(?:scaled_)?(?:dot|cosine|distance)")  # a row and a column a word
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
@@ -72,10 +74,12 @@ def write_sources(root: Path) -> None:
 # Numbers
 
 
-def decimals(values: Iterable[Any]) -> int:
+def decimals(values: list[Any]) -> int:
     """Return how many decimals the numbers need, six at most."""
-    written = [f"{value:.6f}".rstrip("0").partition(".")[2] for value in values]
-    return max(map(len, written), default=0)
+    written = [f"{value:.6f}" for value in values]
+    if any(float(text) != value for text, value in zip(written, values, strict=True)):
+        return 6
+    return max((len(text.rstrip("0").partition(".")[2]) for text in written), default=0)
 
 
 def shown(value: Any, places: int) -> str:
@@ -86,7 +90,7 @@ def shown(value: Any, places: int) -> str:
         return "0"
     if (abs(value) < 1e-3 and round(value, 6) != value) or abs(value) >= 1e7:
         mantissa, _, exponent = f"{value:.5e}".partition("e")
-        return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}".replace("-", "−")
+        return f"{mantissa}×10<sup>{int(exponent)}</sup>".replace("-", "−")
     return f"{value:.{places}f}".replace("-", "−")
 
 
@@ -144,7 +148,7 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
     thing = re.search(
         {
             0: r"\bone column an? (\w+)" if dimension > 1 else r"\b[Ff]or each (\w+)\b",
-            1: r"\b[Oo]ne row an? (\w+)|\bat each (\w+)",
+            1: r"\b[Oo]ne row an? (\w+)|\b[Oo]ne (\w+) a row|\bat each (\w+)",
             2: r"\b(?:table an?|each) ((?:query |key/value )?head|scale)\b",
         }[axis],
         text,
@@ -169,13 +173,14 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
         words = words_of(name if axis else f"key_{name}", data, length)
         if words:
             return words
+    if axis > 1 and not noun:
+        noun, numbered = "table", True
     return [f"{noun} {index}" if noun and numbered else f"{index}" for index in range(length)]
 
 
 def role_of(name: str) -> str:
     """Return the role whose color an array has, or the color of what plays none."""
-    found = [role for part, role in ROLES.items() if part in name]
-    return found[-1] if found else "soft"
+    return next((ROLES[word] for word in ROLES if word in name.split("_")), "soft")
 
 
 def cell(value: Any, places: int, largest: float) -> str:
@@ -196,12 +201,15 @@ def cell(value: Any, places: int, largest: float) -> str:
 
 def tables(name: str, data: Mapping[str, Any]) -> str:
     """Write an array as a table, and one of more than two dimensions as a table for each matrix."""
-    value = {**data["inputs"], **data["expected"]}[name]["value"]
+    entry = {**data["inputs"], **data["expected"]}[name]
+    value = entry["value"]
     sizes = shape(value)
     numbers = [entry for entry in flat(value) if not isinstance(entry, str | bool)]
     places, largest = decimals(numbers), float(max(map(abs, numbers), default=0))
-    if "weights" in name and numbers:
+    if "weights" in name:
         largest = max(largest, 1.0)  # a share of the whole
+    if "indices_of" in entry:
+        largest = 0.0  # an index is no size
     columns = heads(name, data, sizes[-1], 0)
     rows = heads(name, data, sizes[-2], 1) if len(sizes) > 1 else [""]
     captions = [heads(name, data, size, 2) for size in sizes[:-2]]
@@ -219,8 +227,9 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
         for row, entries in zip(rows, matrix if len(sizes) > 1 else [matrix], strict=True):
             start = f'<th scope="row">{html.escape(row)}</th>' if len(sizes) > 1 else ""
             body += f"<tr>{start}{''.join(cell(e, places, largest) for e in entries)}</tr>\n"
+        title = html.escape(f"{name} {label}".strip())
         found.append(
-            f'<div class="table"><table class="matrix" aria-label="{html.escape(f"{name} {label}".strip())}"{style}>'
+            f'<div class="table"><table class="matrix" aria-label="{title}"{style}>'
             f"{caption}<thead><tr>{corner}{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         )
     return "\n".join(found) if len(found) == 1 else f'<div class="slices">{"".join(found)}</div>'
@@ -230,7 +239,9 @@ def wide(name: str, data: Mapping[str, Any]) -> bool:
     """Tell whether a row of an array needs more room than the column of the text has."""
     entry = {**data["inputs"], **data["expected"]}[name]
     numbers = [e for e in flat(entry["value"]) if not isinstance(e, str | bool)]
-    longest = max(len(shown(e, decimals(numbers))) for e in flat(entry["value"]))
+    longest = max(
+        len(re.sub("<.*?>", "", shown(e, decimals(numbers)))) for e in flat(entry["value"])
+    )
     return shape(entry["value"])[-1] * (longest + 2) > 60
 
 
@@ -243,33 +254,16 @@ def prose(text: str) -> list[nodes.Node]:
     end = 0
     for match in FORMULA.finditer(text):
         found.append(nodes.Text(text[end : match.start()]))
-        root, formula = match[1], match[2]
-        if formula:
-            tex = rf"\sqrt{{{formula}}}" if root else formula
-            found.append(nodes.math(tex, tex))
+        root, letter, product, code = match.group("root", "letter", "product", "code")
+        if code:
+            found.append(nodes.literal("", code))
+        elif product or letter:
+            tex = rf"{product}^\top" if product else rf"\sqrt{{{letter}}}" if root else letter
+            found.append(nodes.math("", tex))
         else:
-            found.append(nodes.literal(match[0], match[0]))
+            found.append(nodes.superscript("", "T"))
         end = match.end()
     return [*found, nodes.Text(text[end:])]
-
-
-def raise_digits(top: nodes.Element) -> None:
-    """Write powers with raised digits of the text's face, which lacks some of the raised signs."""
-    for text in list(top.findall(nodes.Text)):
-        parts = RAISED.split(text)
-        if len(parts) > 1:
-            plain = (part.translate(LOWERED) for part in parts)
-            if isinstance(text.parent, nodes.raw):
-                found = (f"<sup>{one}</sup>" if n % 2 else one for n, one in enumerate(plain))
-                text.parent.replace(text, nodes.Text("".join(found)))
-            else:
-                text.parent.replace(
-                    text,
-                    [
-                        nodes.superscript("", one) if n % 2 else nodes.Text(one)
-                        for n, one in enumerate(plain)
-                    ],
-                )
 
 
 def raw(text: str) -> nodes.raw:
@@ -310,9 +304,17 @@ def agreement(data: Mapping[str, Any]) -> str:
     computed = compute(selfattn_ref, example.inputs)
     if set(computed) != set(data["expected"]):
         raise ValueError(f"{data['id']}: {RECOMPUTED} computes other values than are expected")
-    count, within = re.fullmatch(r".*\((.*), (.*)\)", repr(example.check(**computed))).groups()  # type: ignore[union-attr]
-    power = re.sub(r"1e(\S+)", lambda found: f"10{found[1].translate(SUPERSCRIPTS)}", within)
-    return f"{count}, {power}"
+    return repr(example.check(**computed)).rpartition("(")[2].rstrip(")")
+
+
+def powers(text: str) -> Iterator[nodes.Node]:
+    """Yield a text that is written with 1e-15 as one with a power of ten."""
+    for place, part in enumerate(re.split(r"1e(-\d+)", text)):
+        if place % 2:
+            yield nodes.Text("10")
+            yield nodes.superscript("", f"{int(part)}".replace("-", "−"))
+        else:
+            yield nodes.Text(part)
 
 
 def card(data: Mapping[str, Any], pages: set[str], superseded_by: str | None) -> nodes.container:
@@ -320,9 +322,9 @@ def card(data: Mapping[str, Any], pages: set[str], superseded_by: str | None) ->
     facts: list[list[nodes.Node]] = [
         [
             raw('<b><span aria-hidden="true">✓ </span>agrees</b> '),
-            nodes.Text(f"with the library in this build: {agreement(data)}"),
+            *powers(f"with the library in this build: {agreement(data)}"),
         ],
-        [nodes.Text(f"released {data['released']}")],
+        [nodes.Text("released "), nodes.inline("", data["released"], classes=["date"])],
     ]
     if data["supersedes"]:
         facts.append([nodes.Text(f"supersedes {data['supersedes']}")])
@@ -353,36 +355,44 @@ def arrays(data: Mapping[str, Any], group: str) -> Iterator[nodes.Node]:
         text = prose(curled(entry["description"]))
         if not isinstance(entry["value"], list):
             number = shown(entry["value"], decimals([entry["value"]]))
-            full = "" if float(number.replace("−", "-").replace("×10", "e").translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-"))) == entry["value"] else f'<small>{entry["value"]!r}</small>'
-            single.append((name, number, full, text))
+            exact = round(entry["value"], 6) == entry["value"]
+            single.append(
+                (name, number if exact else f"{number}<small>{entry['value']!r}</small>", text)
+            )
             continue
         yield from numbers(single)
         single = []
-        exact = all(
-            isinstance(value, str | bool) or round(value, 6) == value
-            for value in flat(entry["value"])
-        )
         size = " × ".join(map(str, shape(entry["value"])))
-        title = [nodes.literal(name, name), raw(f' <span class="shape">{size}</span>')]
-        whole = f'<details class="digits copied"><summary>{"As a list" if exact else "All digits"}</summary><pre>{html.escape(digits(entry["value"]), quote=False)}</pre></details>'
-        found = section(name, nodes.paragraph("", "", *text), raw(tables(name, data) + whole), title=title)
+        title = [nodes.literal("", name), raw(f' <span class="shape">{size}</span>')]
+        drawn = raw(tables(name, data) + whole(entry["value"]))
+        found = section(name, nodes.paragraph("", "", *text), drawn, title=title)
         found["classes"] = ["array", *(["wide"] if wide(name, data) else [])]
         yield found
     yield from numbers(single)
 
 
-def numbers(single: list[tuple[str, str, str, list[nodes.Node]]]) -> Iterator[nodes.Node]:
+def whole(value: Any) -> str:
+    """Write an array as a list that can be copied, folded below its table."""
+    exact = all(isinstance(e, str | bool) or round(e, 6) == e for e in flat(value))
+    summary = "As a list" if exact else "All digits"
+    return (
+        f'<details class="digits copied"><summary>{summary}</summary>'
+        f"<pre>{html.escape(digits(value), quote=False)}</pre></details>"
+    )
+
+
+def numbers(single: list[tuple[str, str, list[nodes.Node]]]) -> Iterator[nodes.Node]:
     """Yield a table of single numbers: name, value and what it is."""
     if not single:
         return
     group = nodes.tgroup(cols=3)
     group += [nodes.colspec(colwidth=1) for _ in range(3)]
     body = nodes.tbody()
-    for name, number, full, text in single:
+    for name, number, text in single:
         body += nodes.row(
             "",
             nodes.entry("", nodes.paragraph("", "", nodes.literal(name, name)), ids=[name]),
-            nodes.entry("", nodes.paragraph("", "", nodes.Text(number), raw(full))),
+            nodes.entry("", nodes.paragraph("", "", raw(number))),
             nodes.entry("", nodes.paragraph("", "", *text)),
         )
     group += body
@@ -395,12 +405,10 @@ def page(
     """Return what stands on the page of an example."""
     function = data["derivation"]["function"]
     tolerance = data["tolerance"]
-    absolute, relative = (
-        f"10{f'{tolerance[kind]:.0e}'.removeprefix('1e').replace('-0', '-').translate(SUPERSCRIPTS)}"
-        for kind in ("absolute", "relative")
-    )
     origin = data["provenance"]
-    corrected = [nodes.paragraph("", "", *prose(curled(origin["corrects"])))] if origin["corrects"] else []
+    corrected = (
+        [nodes.paragraph("", "", *prose(curled(origin["corrects"])))] if origin["corrects"] else []
+    )
     return [
         card(data, pages, superseded_by),
         nodes.paragraph("", "", *prose(curled(data["why"]))),
@@ -414,9 +422,11 @@ def page(
                 "",
                 nodes.Text("The function "),
                 nodes.inline("", "", nodes.literal("", function), derives=function),
-                nodes.Text(
+                *powers(
                     " derives all of them without the library. A computed number agrees if it is "
-                    f"off by no more than {absolute} + {relative} times the size of the expected one."
+                    f"off by no more than {tolerance['absolute']:.0e} + "
+                    f"{tolerance['relative']:.0e} times "
+                    "the size of the expected one."
                 ),
             ),
             title=[nodes.Text("Derivation")],
@@ -442,9 +452,7 @@ class WorkedExamplePage(SphinxDirective):
         found = documents(root)
         newer = [one for one, data in found.items() if data["supersedes"] == name]
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
-        made = nodes.section("", *page(found[name], pages, newer[0] if newer else None))
-        raise_digits(made)
-        return made.children
+        return page(found[name], pages, newer[0] if newer else None)
 
 
 class Catalogue(SphinxDirective):
@@ -456,7 +464,7 @@ class Catalogue(SphinxDirective):
         self.env.note_reread()  # a new file of data is no dependency yet
         found = documents(root)
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
-        captions = {}
+        captions: dict[str, str | None] = {}
         for tree in self.env.external_site_map.root.subtrees:  # type: ignore[attr-defined]
             for item in tree.items:
                 captions.setdefault(str(item).split("/")[1], tree.caption)
@@ -476,7 +484,11 @@ class Catalogue(SphinxDirective):
             for name, data in chosen.items():
                 body += row(
                     [to_page(f"examples/{name}", nodes.Text(name))],
-                    [nodes.strong("", curled(data["title"])), nodes.Text(" "), *prose(curled(data["why"]))],
+                    [
+                        nodes.strong("", curled(data["title"])),
+                        nodes.Text(" "),
+                        *prose(curled(data["why"])),
+                    ],
                     [to_page(data["page"])] if data["page"] in pages else [],
                     [nodes.Text(", ".join(data["topics"]))],
                 )
@@ -565,9 +577,15 @@ def around(
     context["previous_page"] = neighbor(order[place - 1]) if place else None
     context["next_page"] = neighbor(order[place + 1]) if place + 1 < len(order) else None
     context["sections"] = [
-        {"id": one["ids"][0], "title": one[0].astext(), "sections": [
-            {"id": array["ids"][0], "title": array["ids"][0]} for array in one.findall(nodes.section) if array.parent is one
-        ]}
+        {
+            "id": one["ids"][0],
+            "title": one[0].astext(),
+            "sections": [
+                {"id": array["ids"][0], "title": array["ids"][0]}
+                for array in one.findall(nodes.section)
+                if array.parent is one
+            ],
+        }
         for one in doctree.findall(nodes.section)
         if isinstance(one.parent, nodes.section) and one.parent.parent is doctree
     ]

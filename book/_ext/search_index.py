@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
 from static_math import MACROS
+from tex_to_mathml import ROLES
 
 STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 SILENT = (
@@ -59,7 +60,7 @@ SYMBOLS = {
     "displaystyle": "",
 }  # fmt: skip
 RELATIONS = "=<>≤≥≠≈→∈∉↦"
-ONE = {"text", "operatorname", "mathrm", "mathbf", "mathbb", "underbrace"}
+ONE = {"text", "operatorname", "mathrm", "mathbf", "mathbb", "underbrace", *ROLES}
 ACCENTS = {"bar": "\u0304", "overline": "\u0305", "hat": "\u0302"}
 FENCE = {"left", "right", "big", "bigl", "bigr", "Big", "Bigl", "Bigr", "bigg", "Bigg"}
 
@@ -67,7 +68,7 @@ FENCE = {"left", "right", "big", "bigl", "bigr", "Big", "Bigl", "Bigr", "bigg", 
 def plain(tex: str) -> str:
     r"""Return a formula as one would type it: √d_k, e^(−x), (a + b)/c.
 
-    >>> plain(r"\softmax\left(\frac{QK^\top}{\sqrt{d_k}}\right)V")
+    >>> plain(r"\softmax\left(\frac{\query{Q}\key{K}^\top}{\sqrt{d_k}}\right)V")
     'softmax(QKᵀ/√d_k)V'
     >>> plain(r"\frac{a + b}{2} \le e^{-\tau}")
     '(a + b)/2 ≤ e^−τ'

@@ -1,5 +1,6 @@
 """List every statement of the book: its number, what it says, its proof and its test."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from sphinx_proof.nodes import proof_node
 HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b|For\b.*\blet\b")
 
 
-class theorem_index(nodes.General, nodes.Element):  # noqa: N801 — docutils writes node classes so
+class theorem_index(nodes.General, nodes.Element):  # type: ignore[misc]
     """The place of the list; all pages have to be read before it can be made."""
 
 
@@ -30,7 +31,7 @@ class TheoremIndex(SphinxDirective):
 def sentences(blocks: list[nodes.Node]) -> list[list[nodes.Node]]:
     """Return the sentences of paragraphs, each with the displayed formulas that it goes through."""
     found: list[list[nodes.Node]] = [[]]
-    for block in blocks:
+    for block, following in itertools.zip_longest(blocks, blocks[1:]):
         if isinstance(block, nodes.math_block):
             formula = nodes.math_block("", block.astext(), number=None, nowrap=block["nowrap"])
             found[-1].append(formula)
@@ -42,7 +43,8 @@ def sentences(blocks: list[nodes.Node]) -> list[list[nodes.Node]]:
                     found += [[nodes.Text(part)] for part in more]
                 else:
                     found[-1].append(child.deepcopy())
-        if block.astext().rstrip().endswith("."):
+        end = block.astext().rstrip()[-1:]
+        if end == "." or (end == ":" and not isinstance(following, nodes.math_block)):
             found.append([])
     return [sentence for sentence in found if "".join(node.astext() for node in sentence).strip()]
 
@@ -52,9 +54,11 @@ def what_it_says(content: nodes.Element) -> list[nodes.Node]:
     blocks = [n for n in content.children if isinstance(n, nodes.paragraph | nodes.math_block)]
     listed = [n for n in content.findall(nodes.paragraph) if isinstance(n.parent, nodes.list_item)]
     said = sentences(blocks)
-    chosen = next((one for one in [*said, *sentences(listed)] if not HYPOTHESIS.match(text(one))), said[0])
+    chosen = next(
+        (one for one in [*said, *sentences(listed)] if not HYPOTHESIS.match(text(one))), said[0]
+    )
     if isinstance(chosen[0], nodes.Text):
-        start = chosen[0].removeprefix("Then ")
+        start = re.sub(r"^Then\b[, ]*", "", chosen[0])
         chosen[0] = nodes.Text(start[:1].upper() + start[1:])
     found: list[nodes.Node] = []
     for node in chosen:
@@ -89,13 +93,22 @@ class FillTheoremIndex(SphinxPostTransform):
             if page not in stated:
                 continue
             title = addnodes.pending_xref(
-                "", nodes.inline("", page), refdomain="std", reftype="doc", reftarget=f"/{page}",
-                refdoc=self.env.docname, refexplicit=False, refwarn=True,
+                "",
+                nodes.inline("", page),
+                refdomain="std",
+                reftype="doc",
+                reftarget=f"/{page}",
+                refdoc=self.env.docname,
+                refexplicit=False,
+                refwarn=True,
             )
             name = page.removeprefix("book/").replace("/", "-")
             section = nodes.section("", nodes.title("", "", title), ids=[name], names=[])
             doctree = self.env.get_doctree(page)
-            section += [self.entry(page, statement, doctree) for statement in doctree.findall(lambda n: isinstance(n, STATEMENTS))]
+            section += [
+                self.entry(page, statement, doctree)
+                for statement in doctree.findall(lambda n: isinstance(n, STATEMENTS))
+            ]
             yield section
 
     def entry(self, page: str, statement: nodes.Element, doctree: nodes.document) -> nodes.Node:
@@ -107,8 +120,12 @@ class FillTheoremIndex(SphinxPostTransform):
         head = nodes.paragraph("", "", classes=["head"])
         head += nodes.inline("", kind, classes=["kind"])
         head += nodes.reference(
-            "", "", *(child.deepcopy() for child in statement[0].children),
-            refuri=f"{uri}#{label}", internal=True, classes=["title"],
+            "",
+            "",
+            *(child.deepcopy() for child in statement[0].children),
+            refuri=f"{uri}#{label}",
+            internal=True,
+            classes=["title"],
         )
         checked = {"proof": f"{uri}#{label}-proof", "test": self.test(statement, doctree)}
         links = [nodes.reference("", t, refuri=to, internal=True) for t, to in checked.items()]
@@ -126,7 +143,8 @@ class FillTheoremIndex(SphinxPostTransform):
             if after and isinstance(node, nodes.paragraph):
                 found = CHECKED_BY.fullmatch(node.astext())
                 if found:
-                    return f"{self.app.builder.get_relative_uri(self.env.docname, found[1])}#{found[2]}"
+                    uri = self.app.builder.get_relative_uri(self.env.docname, found[1])
+                    return f"{uri}#{found[2]}"
         raise ValueError(f"{statement['label']} names no test")
 
 

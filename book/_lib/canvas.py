@@ -6,7 +6,7 @@ put where nothing stands, and a drawing whose texts overlap is refused.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.util import find_spec
@@ -42,12 +42,6 @@ class Box(NamedTuple):
             and other.top < self.bottom + gap
         )
 
-    def distances(self, points: Array) -> Array:
-        """Return how far points, (..., 2), lie outside of it."""
-        low, high = np.array([self.left, self.top]), np.array([self.right, self.bottom])
-        off: Array = np.maximum(0, np.maximum(low - points, points - high))
-        return np.hypot(off[..., 0], off[..., 1])
-
 
 class Spot(NamedTuple):
     """A place for a label: where its anchor and the middle of its small letters stand."""
@@ -55,6 +49,16 @@ class Spot(NamedTuple):
     x: float
     y: float
     anchor: str = "start"
+
+
+def distances(boxes: Array | Sequence[Box], points: Array) -> Array:
+    """Return how far each point, (m, 2), lies outside of each box, (n, 4), to a side: (n, m)."""
+    left, top, right, bottom = np.asarray(boxes, dtype=np.float32).T[:, :, np.newaxis]
+    x, y = points.T.astype(np.float32)
+    off: Array = np.maximum(left - x, x - right)
+    for side in (top - y, y - bottom, np.float32(0)):
+        np.maximum(off, side, out=off)
+    return off
 
 
 @cache
@@ -67,6 +71,7 @@ def _face(bold: bool) -> tuple[dict[int, str], dict[str, tuple[int, int]], int]:
         return font.getBestCmap(), dict(font["hmtx"].metrics), font["head"].unitsPerEm
 
 
+@cache
 def text_width(text: str, size: float = NAME, bold: bool = False) -> float:
     """Return the width of a text in pixels; a character that the face lacks is an error."""
     glyphs, advances, em = _face(bold)
@@ -85,6 +90,7 @@ class Canvas:
     def __init__(self, width: float) -> None:
         self.width = width
         self.height = 0.0
+        self.left = 0.0  # where labels may begin
         self._shapes: list[str] = []
         self._texts: list[str] = []
         self._boxes: list[tuple[Box, str]] = []
@@ -108,6 +114,14 @@ class Canvas:
         if keep_off:
             (self._marks if keep_off == 1 else self._quiet).append(sampled(line))
         self._shapes.append(f'<path class="{look}" d="{_steps(line)}{"z" if closed else ""}"/>')
+
+    def bundle(self, lines: Iterable[Array], origin: Pair, unit: Pair, look: str) -> None:
+        """Draw lines of whole numbers, which labels ignore, from an origin in units of pixels."""
+        paths = "".join(f'<path d="{_steps(line, 1)}"/>' for line in lines)
+        place = (
+            f"translate({short(origin[0])} {short(origin[1])})scale({unit[0]:.4f} {unit[1]:.4f})"
+        )
+        self._shapes.append(f'<g class="{look}" transform="{place}">{paths}</g>')
 
     def ribbon(
         self, start: tuple[float, float], end: tuple[float, float], wide: float, look: str
@@ -180,16 +194,16 @@ class Canvas:
         left = spot.x - ANCHORS[spot.anchor] * wide
         return Box(left, spot.y - 0.66 * size, left + wide, spot.y + 0.6 * size)
 
-    def room(self, box: Box, quiet: bool = False) -> float:
-        """Return how far a box is from all marks, or all quiet ones; negative if it is not free."""
-        if box.left < 0 or box.right > self.width or box.top < 0:
-            return -2
-        if any(box.overlaps(other, 1) for other, _ in self._boxes):
-            return -1
-        ink = box._replace(top=box.top + 0.16 * (box.bottom - box.top))
+    def rooms(self, boxes: Sequence[Box], quiet: bool = False) -> Array:
+        """Return how far boxes of text are from all marks, or all quiet ones; -1 for no place."""
         marks = self._quiet if quiet else self._marks
         marks[:] = [np.concatenate(marks)]
-        return float(ink.distances(marks[0]).min())
+        rooms: Array = distances([ink(box) for box in boxes], marks[0]).min(axis=1)
+        for place, box in enumerate(boxes):
+            inside = box.left >= self.left and box.right <= self.width and box.top >= 0
+            if not inside or any(box.overlaps(other, 1) for other, _ in self._boxes):
+                rooms[place] = -1
+        return rooms
 
     def label(
         self, text: str, at: Array, look: str = "", *, first: float = 0, away: float = 9
@@ -201,27 +215,20 @@ class Canvas:
         if not text:
             return
         x, y = float(at[0]), float(at[1])
-        others = np.array(
-            [NOWHERE[0], *(dot for dot in self._dots if np.hypot(dot[0] - x, dot[1] - y) > 1)]
-        )
-
-        def cost(order: int, spot: Spot) -> float:
-            box = self.box(spot, text, bold=True)
-            room = self.room(box)
-            if room < 0:
-                return np.inf
-            own, strange = box.distances(np.array([x, y])), box.distances(others).min()
-            crowded = max(3 - room, 0) * 30 + max(3 - self.room(box, quiet=True), 0)
-            return float(crowded + 20 * (strange < own + 2) + 0.6 * order)
-
-        costs = [
-            (cost(order, spot), order, spot) for order, spot in enumerate(around(x, y, away, first))
-        ]
-        spot = min(costs)[2]
-        if min(costs)[0] == np.inf:
+        others = [dot for dot in self._dots if np.hypot(dot[0] - x, dot[1] - y) > 1]
+        spots = around(x, y, away, first)
+        boxes = [self.box(spot, text, bold=True) for spot in spots]
+        room, quiet = self.rooms(boxes), self.rooms(boxes, quiet=True)
+        own = distances(boxes, np.array([[x, y]]))[:, 0]
+        strange = distances(boxes, np.array([*others, NOWHERE[0]])).min(axis=1)
+        cost = 30 * np.maximum(3 - room, 0) + np.maximum(3 - quiet, 0)
+        cost += 20 * (strange < own + 2) + 0.6 * np.arange(len(spots))
+        cost[room < 0] = np.inf
+        best = int(cost.argmin())
+        if cost[best] == np.inf:
             raise ValueError(f"no room for the label {text!r}")
-        box = self.box(spot, text, bold=True)
-        if float(box.distances(np.array([x, y]))) > 14:  # a thread shows whose name it is
+        spot, box = spots[best], boxes[best]
+        if own[best] > 16:  # a thread shows whose name it is
             near = np.clip((x, y), (box.left, box.top + 4), (box.right, box.bottom - 4))
             self.path([(x, y), near], "soft thread")
         self.text(*spot[:2], text, look, anchor=spot.anchor, bold=True)
@@ -248,6 +255,11 @@ class Canvas:
         )
 
 
+def ink(box: Box) -> Box:
+    """Return the part of a text's room that its letters take."""
+    return box._replace(top=box.top + 0.16 * (box.bottom - box.top))
+
+
 def around(x: float, y: float, away: float = 8, first: float = 0) -> list[Spot]:
     """Return the places around a point for a label, that in the direction `first` (degrees) first.
 
@@ -263,7 +275,7 @@ def around(x: float, y: float, away: float = 8, first: float = 0) -> list[Spot]:
     return spots
 
 
-def sampled(line: Array, step: float = 2.5) -> Array:
+def sampled(line: Array, step: float = 3) -> Array:
     """Return points on a line, no two neighbors farther apart than the step."""
     parts = [line[:1]]
     for a, b in itertools.pairwise(line):
@@ -288,9 +300,9 @@ def _simple(line: Array, tolerance: float = 0.15) -> Array:
     )
 
 
-def _steps(line: Array) -> str:
-    """Write a line as SVG does, in steps from point to point."""
-    tenths = np.round(_simple(line) * 10).astype(int)
-    start, steps = tenths[0], np.diff(tenths, axis=0)
-    pairs = [f"{short(x / 10)} {short(y / 10)}" for x, y in [start, *steps]]
+def _steps(line: Array, parts: int = 10) -> str:
+    """Write a line as SVG does, in steps from point to point, in parts of a unit."""
+    whole = np.round(_simple(line) * parts).astype(int)
+    start, steps = whole[0], np.diff(whole, axis=0)
+    pairs = [f"{short(x / parts)} {short(y / parts)}" for x, y in [start, *steps]]
     return f"M{pairs[0]}" + (f"l{' '.join(pairs[1:])}".replace(" -", "-") if len(steps) else "")

@@ -13,7 +13,19 @@ from html import escape
 import numpy as np
 
 from book._lib import palette
-from book._lib.canvas import NOWHERE, NUMBER, Array, Box, Canvas, Pair, Spot, sampled, text_width
+from book._lib.canvas import (
+    NOWHERE,
+    NUMBER,
+    Array,
+    Box,
+    Canvas,
+    Pair,
+    Spot,
+    distances,
+    ink,
+    sampled,
+    text_width,
+)
 from book._lib.page import number
 
 COLUMN, SPAN, PHONE = 567.0, 738.0, 347.0  # widths of the page, in pixels
@@ -113,8 +125,8 @@ def heatmaps(
     """Draw matrices as numbered cells, the stronger the color the larger the number.
 
     A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its own
-    largest absolute number, with negative numbers in red. A boolean matrix shows a dot for True
-    and a cross for False. As many panels stand side by side as the width allows.
+    largest absolute number, with negative scores in a color of their own. A boolean matrix shows
+    a dot for True and a cross for False. As many panels stand side by side as the width allows.
     """
     matrices = [np.asarray(matrix) for _, matrix, _ in panels]
     margin = max((text_width(name, NUMBER) + 10 for name in rows), default=0)
@@ -246,7 +258,7 @@ def charts(
         beside = width > PHONE
         count = len(parts) if beside else 1
         across = (width - GAP * (count - 1)) / count
-        tall = (250 if len(parts) == 1 else 230) if beside else (230 if len(parts) == 1 else 190)
+        tall = (250 if len(parts) == 1 else 230) if beside else (255 if len(parts) == 1 else 190)
         for place, part in enumerate(parts):
             x = (across + GAP) * place if beside else 0
             y = 0 if beside else canvas.height + (14 if place else 0)
@@ -260,18 +272,21 @@ def charts(
 def walks(
     paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
 ) -> Drawing:
-    """Draw many thin paths of scores, one a row, and the two lines plus and minus the envelope."""
+    """Draw thin paths of whole scores, one a row, and the lines plus and minus the envelope."""
     x = np.arange(paths.shape[-1])
     most = float(max(np.abs(paths).max(), envelope.max()))
 
     def draw(width: float) -> Canvas:
         canvas = Canvas(width)
         canvas.height = 340 if width > PHONE else 300
-        box = Box(32, 26, width - 10 - text_width(f"−{name}", bold=True), canvas.height - 46)
+        rows = _ticks(-most, most, 5)
+        left = max(text_width(name, NUMBER) for _, name in rows) + 9
+        right = width - 10 - text_width(f"−{name}", bold=True)
+        box = Box(left, 26, right, canvas.height - 46)
         frame = Frame(canvas, box, (0, float(x[-1]), -most, most))
-        frame.y_axis(_ticks(-most, most, 5), y_label)
-        for path in paths:
-            canvas.path(frame(np.stack([x, path], -1)), "score hair", keep_off=0)
+        frame.y_axis(rows, y_label)
+        origin, unit = frame((0, 0)), frame((1, 1)) - frame((0, 0))
+        canvas.bundle((np.stack([x, path], -1) for path in paths), origin, unit, "score hair")
         frame.x_axis(_ticks(0, float(x[-1]), 5), x_label)
         for sign, text in ((1, name), (-1, f"−{name}")):
             line = frame(np.stack([x, sign * envelope], -1))
@@ -537,7 +552,7 @@ def _cells(canvas: Canvas, matrix: Array, role: str, digits: int, first: Box) ->
             x, y = first.left + (j + 0.5) * across, first.top + (i + 0.5) * down
             strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
             cell = Box(x - across / 2 + 1, y - down / 2 + 1, x + across / 2 - 1, y + down / 2 - 1)
-            hue = role if value >= 0 else "negative"
+            hue = "negative" if role == "score" and value < 0 else role
             canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
             if not boolean:
                 look = "soft cell" if np.isinf(value) else "cell"
@@ -566,6 +581,7 @@ def _plane(
     spare = (across / unit - (right - left)) / 2
     limits = (left - spare, right + spare, bottom, top)
     box = Box(start, head, start + across, head + unit * (top - bottom))
+    canvas.left = start
     frame = Frame(canvas, box, limits)
     canvas.height = box.bottom + (46 if x_label else 28)
     frame.y_axis(rows, y_label)
@@ -637,46 +653,82 @@ def _chart(
         top = frame((at, high))
         canvas.path([top, frame((at, low))], "soft thin dotted")
         canvas.text(top[0] + 6, top[1] + 8, note, "soft", size=NUMBER)
-    for place, (name, line, look) in enumerate(named):
-        others = [other for i, (_, other, _) in enumerate(named) if i != place]
-        _name_curve(canvas, name, line, others, look.split()[0], box)
+    _name_curves(canvas, named, box)
 
 
-def _name_curve(
-    canvas: Canvas, name: str, line: Array, others: Sequence[Array], look: str, frame: Box
-) -> None:
-    """Write the name of a curve where it is nearest to it alone."""
-    if not name:
-        return
-    points = sampled(line, 4)
-    rest = np.concatenate([NOWHERE, *(sampled(other, 4) for other in others)])
-    reach = 15 + round(text_width(name) / 4)  # a curve's own far parts count as others
-    center = (frame.left + frame.right) / 2
-    best, most = None, -np.inf
-    for place in range(0, len(points), 2):
+def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame: Box) -> None:
+    """Write the names of curves, (name, points, look), each where it is nearest to its own alone.
+
+    A name that comes first takes a place from others: the best of several orders is taken.
+    """
+    points = [sampled(line, 4) for _, line, _ in named]
+    offers = {}
+    for i, (name, _, _) in enumerate(named):
+        rest = np.concatenate([NOWHERE, *points[:i], *points[i + 1 :]])
+        if name:
+            offers[i] = _offers(canvas, name, points[i], rest, frame)
+    best: list[tuple[float, Spot, Box]] = []
+    most = (-np.inf, -np.inf)
+    for order in _orders(list(offers)):
+        taken: list[tuple[float, Spot, Box]] = []
+        for i in order:
+            free = (o for o in offers[i] if not any(o[2].overlaps(t[2], 6) for t in taken))
+            if (offer := next(free, None)) is None:
+                break
+            taken.append(offer)
+        else:
+            scores = [score for score, _, _ in taken]
+            if (min(scores, default=0), sum(scores)) > most:
+                most = (min(scores, default=0), sum(scores))
+                best = [taken[order.index(i)] for i in offers]
+    if len(best) < len(offers):
+        raise ValueError(f"no room for the names {[name for name, _, _ in named]}")
+    for i, (_, spot, _) in zip(offers, best, strict=True):
+        name, _, look = named[i]
+        canvas.text(*spot[:2], name, look.split()[0], anchor=spot.anchor, bold=True)
+
+
+def _orders(names: Sequence[int]) -> Iterable[Sequence[int]]:
+    """Return all orders of a few names; of many, those in which each comes first, either way."""
+    if len(names) <= 5:
+        return itertools.permutations(names)
+    rest = [[other for other in names if other != name] for name in names]
+    pairs = zip(names, rest, strict=True)
+    return [[name, *way] for name, others in pairs for way in (others, others[::-1])]
+
+
+def _offers(
+    canvas: Canvas, name: str, points: Array, rest: Array, frame: Box
+) -> list[tuple[float, Spot, Box]]:
+    """Return the free places for the name of a curve, the best first, each with its score."""
+    spots, places = [], []
+    for place in range(0, len(points), 3):
         x, y = points[place]
-        spots = [Spot(x, y + away, "middle") for d in (13, 17, 22, 28) for away in (-d, d)]
+        around = [Spot(x, y + away, "middle") for d in (12, 15, 19, 26) for away in (-d, d)]
         for d, up in itertools.product((8, 16), (0, -9, 9)):
-            spots += [Spot(x + d, y + up, "start"), Spot(x - d, y + up, "end")]
-        far = np.concatenate([rest, points[: max(place - reach, 0)], points[place + reach :]])
-        for spot in spots:
+            around += [Spot(x + d, y + up, "start"), Spot(x - d, y + up, "end")]
+        for spot in around:
             box = canvas.box(spot, name, bold=True)
-            if box.left < frame.left or box.right > frame.right + 14:
-                continue
-            if box.top < frame.top - 6 or box.bottom > frame.bottom:
-                continue
-            own = float(box.distances(points).min())
-            alone = float(min(box.distances(far).min(), 60))
-            doubt = 60 if alone < own + 4 else 0
-            score = alone - 3 * own - doubt - 0.02 * abs(x - center)
-            if score <= most or (room := canvas.room(box)) < 0:
-                continue
-            score -= 100 * max(2 - room, 0)
-            if score > most:
-                best, most = spot, score
-    if best is None:
-        raise ValueError(f"no room for the name {name!r}")
-    canvas.text(*best[:2], name, look, anchor=best.anchor, bold=True)
+            beside = frame.left <= box.left and box.right <= frame.right + 14
+            if beside and frame.top - 6 <= box.top and box.bottom <= frame.bottom:
+                spots.append((spot, box))
+                places.append(place)
+    if not spots:
+        return []
+    boxes = [box for _, box in spots]
+    letters = [ink(box) for box in boxes]
+    to_own = distances(letters, points)
+    own = to_own.min(axis=1)
+    # What is farther along the curve than the name is long counts as another curve.
+    reach = 15 + text_width(name) / 4
+    to_own[np.abs(np.arange(len(points)) - np.array(places)[:, np.newaxis]) < reach] = np.inf
+    alone = np.minimum(np.minimum(to_own.min(axis=1), distances(letters, rest).min(axis=1)), 60)
+    room = canvas.rooms(boxes)
+    aside = np.abs(points[places, 0] - (frame.left + frame.right) / 2)
+    score = alone - 3 * own - 10 * np.clip(own + 4 - alone, 0, 5) - 0.02 * aside
+    score -= 200 * np.maximum(2 - room, 0)
+    order = [int(k) for k in np.argsort(-score, kind="stable") if room[k] >= 0]
+    return [(float(score[k]), *spots[k]) for k in order]
 
 
 def _name_tip(canvas: Canvas, name: str, start: Array, end: Array, role: str) -> None:
@@ -705,7 +757,7 @@ def _ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
     rough = (high - low) / count
     power = 10.0 ** np.floor(np.log10(rough))
     step = min((m * power for m in (1, 2, 2.5, 5, 10)), key=lambda s: abs(np.log(s / rough)))
-    digits = max(0, -int(np.floor(np.log10(step) + 1e-9))) + (abs(step / power - 2.5) < 1e-6)
+    digits = next(d for d in range(9) if np.isclose(step, round(float(step), d), rtol=1e-9))
     first = int(np.ceil(low / step - 1e-9))
     last = int(np.floor(high / step + 1e-9))
     return [(k * step, number(k * step, digits)) for k in range(first, last + 1)]

@@ -27,9 +27,9 @@ RULE = Color("#dcd8ce", "#323a45")
 FAINT = Color("#858a93", "#727c8a")
 QUERY = Color("#0170c1", "#a9caf8")
 KEY = Color("#933321", "#f9c084")
-VALUE = Color("#276e4a", "#30e6c7")
-SCORE = Color("#9d6000", "#acab1e")
-WEIGHT = Color("#3f35b3", "#7a86eb")
+VALUE = Color("#276e4a", "#4ed9ba")
+SCORE = Color("#9d6000", "#b8a52a")
+WEIGHT = Color("#3f35b3", "#8a80f0")
 CONTEXT = Color("#772b64", "#c686b0")
 NEGATIVE = Color("#d5175a", "#f46d79")  # scores below zero
 

@@ -3,7 +3,6 @@
 import itertools
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,11 @@ import pytest
 from book._lib import figures, palette
 from book._lib.canvas import Canvas, text_width
 from book._lib.figures import Chart
+from tests.pages.sources import ROOT
 
 ALT = "Two by two shares; the larger ones, 0.75 each, stand on the diagonal."
 SHARES = np.array([[0.75, 0.25], [0.25, 0.75]])
-STYLE = Path(figures.__file__).with_suffix(".css").read_text(encoding="utf-8")
+STYLE = (ROOT / "book" / "_theme" / "page" / "figures.css").read_text(encoding="utf-8")
 
 
 def drawings() -> dict[str, figures.Drawing]:
@@ -264,5 +264,5 @@ class TestPalette:
         css = palette.css_variables()
         named = dict(re.findall(r"--([a-z]+): light-dark\(([^)]+)\);", css))
         assert named["weight"] == ", ".join(palette.ROLES["weight"])
-        assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - {"label"} <= set(named)
+        assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - {"label", "wide"} <= set(named)
         assert set(palette.ROLES) <= set(named)

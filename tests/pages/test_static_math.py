@@ -95,6 +95,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     settings = {
         "templates_path": ["_templates"],
         "extensions": ["myst_parser", "static_math"],
+        # Sphinx's default remembers what other books of the process registered.
+        "source_suffix": {".md": "markdown"},
         "myst_enable_extensions": ["amsmath", "dollarmath"],
         "html_math_renderer": "static_math",
         "static_math_macros": {r"\Att": r"\operatorname{Attention}"},

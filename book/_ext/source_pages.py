@@ -18,7 +18,9 @@ DERIVATIONS = "tests/derivations"
 def modules(root: Path, folder: str) -> dict[str, str]:
     """Return the text of every module of a folder, by the name of its page."""
     paths = sorted((root / folder).glob("[a-z]*.py"))
-    return {path.relative_to(root).with_suffix("").as_posix(): path.read_text("utf-8") for path in paths}
+    return {
+        path.relative_to(root).with_suffix("").as_posix(): path.read_text("utf-8") for path in paths
+    }
 
 
 @cache
@@ -67,16 +69,17 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     for folder in (THEOREMS, DERIVATIONS):
         for page, text in modules(Path(app.srcdir), folder).items():
             lines = highlighter.highlight_block(text, "python").split("\n")
-            start, lines[0] = re.fullmatch(r"(.*<pre>)(.*)", lines[0]).groups()
+            before, opened, first_line = lines[0].partition("<pre>")
+            lines[0] = first_line
             root = "../" * page.count("/")
-            for name, (first, last) in places(text).items():
+            for name, (first, _) in places(text).items():
                 links = "".join(
                     f'<a class="used" href="{root}{address}">{html.escape(one)}</a>'
                     for one, address in used.get(name, {}).items()
                 )
                 lines[first - 1] = f'<span id="{name}">{links}</span>{lines[first - 1]}'
             title = f"{page}.py"
-            body = f"<h1>{title}</h1>\n{start}" + "\n".join(lines)
+            body = f"<h1>{title}</h1>\n{before}{opened}" + "\n".join(lines)
             yield page, {"title": title, "body": body}, "page.html"
 
 
