@@ -93,7 +93,7 @@
         if (menu.open) { menu.open = false; menu.firstElementChild.focus(); }
       });
     });
-    var strip = document.querySelector(".strip ul"), here = document.querySelector(".strip .here");
+    var strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
     if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft;
   });
 })();
