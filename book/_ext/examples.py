@@ -455,8 +455,8 @@ class WorkedExamplePage(SphinxDirective):
         return page(found[name], pages, newer[0] if newer else None)
 
 
-class Catalogue(SphinxDirective):
-    """``{example-catalogue}``: all examples in one table, by the part that teaches them."""
+class Catalog(SphinxDirective):
+    """``{example-catalog}``: all examples in one table, by the part that teaches them."""
 
     def run(self) -> list[nodes.Node]:
         """Read all data; the parts are those of the table of contents."""
@@ -493,7 +493,7 @@ class Catalogue(SphinxDirective):
                     [nodes.Text(", ".join(data["topics"]))],
                 )
         group += body
-        return [nodes.table("", group, classes=["catalogue"])]
+        return [nodes.table("", group, classes=["catalog"])]
 
 
 def row(*entries: Iterable[nodes.Node]) -> nodes.row:
@@ -596,7 +596,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension; the sources must be there before the table of contents is read."""
     write_sources(Path(app.srcdir))
     app.add_directive("worked-example", WorkedExamplePage)
-    app.add_directive("example-catalogue", Catalogue)
+    app.add_directive("example-catalog", Catalog)
     app.connect("doctree-resolved", link_ids, priority=950)
     app.connect("html-page-context", around, priority=960)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
