@@ -203,13 +203,15 @@ def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
     """Return the authors and the title of every source, by its anchor; the title is a link."""
     kept = getattr(app.env, "sources", None)
     if kept is None:
+        from pybtex.richtext import Text
+
         kept = {}
         for citation in app.env.get_domain("cite").citations:  # type: ignore[attr-defined]
             entry = citation.entry
             names = [" ".join(one.last_names).strip("{}") for one in entry.persons["author"]]
             if len(names) > 2:
                 names = [f"{names[0]} et al."]
-            title = entry.rich_fields["title"].render_as("text")
+            title = Text.from_latex(entry.fields["title"]).render_as("text")
             uri = f"https://doi.org/{entry.fields['doi']}" if "doi" in entry.fields else ""
             if "eprint" in entry.fields:
                 uri = uri or f"https://arxiv.org/abs/{entry.fields['eprint']}"
