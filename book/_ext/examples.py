@@ -237,12 +237,12 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
 
 def wide(name: str, data: Mapping[str, Any]) -> bool:
     """Tell whether a row of an array needs more room than the column of the text has."""
-    entry = {**data["inputs"], **data["expected"]}[name]
-    numbers = [e for e in flat(entry["value"]) if not isinstance(e, str | bool)]
-    longest = max(
-        len(re.sub("<.*?>", "", shown(e, decimals(numbers)))) for e in flat(entry["value"])
-    )
-    return shape(entry["value"])[-1] * (longest + 2) > 60
+    value = {**data["inputs"], **data["expected"]}[name]["value"]
+    entries = list(flat(value))
+    places = decimals([e for e in entries if not isinstance(e, str | bool)])
+    lengths = [len(re.sub("<.*?>", "", shown(e, places))) + 2 for e in entries]
+    columns = shape(value)[-1]
+    return sum(max(lengths[column::columns]) for column in range(columns)) > 60
 
 
 # The page
@@ -321,8 +321,8 @@ def card(data: Mapping[str, Any], pages: set[str], superseded_by: str | None) ->
     """Return the card of an example: what it is called, and what is certain about it."""
     facts: list[list[nodes.Node]] = [
         [
-            raw('<b><span aria-hidden="true">✓ </span>agrees</b> '),
-            *powers(f"with the library in this build: {agreement(data)}"),
+            nodes.strong("", "✓ agrees"),
+            *powers(f" with the library in this build: {agreement(data)}"),
         ],
         [nodes.Text("released "), nodes.inline("", data["released"], classes=["date"])],
     ]

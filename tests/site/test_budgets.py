@@ -35,9 +35,9 @@ GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 <details><summary>Proof</summary><p>It follows.</p></details></main></body></html>"""
 CSS = """
 :root { color-scheme: light dark; --ink: light-dark(#222, #eee); --paper: light-dark(#fff, #111); }
-html { font: 18px/1.6 serif; background: var(--paper); color: var(--ink); }
+html { font: 1.125rem/1.6 serif; background: var(--paper); color: var(--ink); }
 a { color: light-dark(#0b5a94, #7cb7e8); }
-main, nav { max-width: 545px; margin: auto; overflow-wrap: break-word; }
+main, nav { max-width: 30rem; margin: auto; overflow-wrap: break-word; }
 a, button, summary { display: inline-block; min-height: 24px; }
 pre { white-space: pre-wrap; }
 svg { max-width: 100%; height: auto; } figure { margin: 0; }
@@ -77,9 +77,12 @@ DEFECTS = {
         ("paint-order: stroke;", "", "“label” of svg “A cell, a line.” is crossed by path"),
         ("</text></svg>", '</text><circle cx="145" cy="80" r="30"/></svg>', "is hidden by circle"),
     ],
-    "px beyond the window": [("</main>", '<p style="width: 700px">x</p></main>', "p “x”")],
+    "px beyond the window": [
+        ("</main>", '<p style="width: 700px">x</p></main>', "p “x”"),
+        ("1.125rem", "18px", "18 px, whatever the reader asks for"),
+    ],
     "px of code cut": [("pre-wrap", "pre; overflow: auto; max-width: 90px", "px cut")],
-    "characters per line": [("545px", "700px", "median of"), ("545px", "400px", "median of")],
+    "characters per line": [("30rem", "40rem", "median of"), ("30rem", "22rem", "median of")],
     "height of a figure in windows": [("height: auto;", "height: 900px;", "900 px high")],
     "contrast on paper": [("@media print { :root", "@media print { em", "contrast 1.")],
     "flaws on paper": [

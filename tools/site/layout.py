@@ -13,9 +13,10 @@ ENOUGH = 10  # full lines that a page must have to tell its measure
 def sideways(visit: Visit) -> Reading:
     """Measure how far the page scrolls sideways."""
     found = visit.measure("sideways")
-    return Reading(
-        found["value"], [f"{found['value']} px too wide: {e}" for e in found["elements"]]
-    )
+    faults = [f"{found['value']} px too wide: {element}" for element in found["elements"]]
+    if found["size"] < 16 * visit.mode.text / 100:
+        faults.append(f"the text has {found['size']:g} px, whatever the reader asks for")
+    return Reading(found["value"], faults)
 
 
 @budget("px of code cut", "0", Mode(768), Mode(1100), WIDE)

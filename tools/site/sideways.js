@@ -1,4 +1,4 @@
-// How far the page scrolls sideways, and the innermost elements that stand out.
+// How far the page scrolls sideways, the innermost elements that stand out, and the size of the text.
 const root = document.documentElement;
 const value = root.scrollWidth - root.clientWidth;
 const clipped = (element) => {
@@ -10,4 +10,4 @@ const clipped = (element) => {
 const wide = value <= 0 ? [] : [...document.querySelectorAll("body *")].filter((element) =>
   element.getBoundingClientRect().right + scrollX > root.clientWidth + 0.5 && !clipped(element));
 const inner = wide.filter((element) => ![...element.children].some((child) => wide.includes(child)));
-return { value, elements: value > 0 && !inner.length ? ["html"] : inner.slice(0, 5).map(describe) };
+return { value, size: parseFloat(getComputedStyle(document.body).fontSize), elements: value > 0 && !inner.length ? ["html"] : inner.slice(0, 5).map(describe) };

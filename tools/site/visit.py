@@ -89,6 +89,7 @@ class Visit:
     def __post_init__(self) -> None:
         """Open the page and wait until all that it shows is there."""
         self.page: Page = self.context.new_page()
+        self.protocol = self.context.new_cdp_session(self.page)
         self.page.add_init_script(LISTEN)
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("console", lambda message: self.said.append(message.text))
@@ -116,16 +117,10 @@ class Visit:
             forced_colors="active" if mode.forced else "none",
             reduced_motion="reduce",  # a color on its way to another is none of the two
         )
-        self.page.evaluate(
-            """async (text) => {
-                const style = document.documentElement.style;
-                style.removeProperty("font-size");
-                const size = parseFloat(getComputedStyle(document.documentElement).fontSize);
-                if (text != 100) style.fontSize = `${size * text / 100}px`;
-                await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-            }""",
-            mode.text,
-        )
+        # As a reader sets it in the preferences of the browser.
+        sizes = {"standard": 16 * mode.text // 100, "fixed": 13 * mode.text // 100}
+        self.protocol.send("Page.setFontSizes", {"fontSizes": sizes})
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
     def has(self, selector: str) -> bool:
         """Tell whether the page has such an element."""

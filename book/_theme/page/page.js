@@ -60,6 +60,7 @@
     var measure = function () { boxes.forEach(scrolls); };
     measure();
     addEventListener("resize", measure);
+    addEventListener("toggle", measure, true); // what was folded had no width
     var find = document.querySelector(".find");
     function search(event) {
       event.preventDefault();

@@ -243,7 +243,7 @@ var bookSearch = (function () {
         var value = worth(line) / (1 + text.length / 2000) * (/^In the code: | · /.test(text) ? 0.8 : 1);
         if (value > most) { most = value; best = line; }
       });
-      score += most + 0.4 * Math.log(1 + one.lines.length);
+      score += most * (/proof|solution|source/.test(entry.kind) ? 0.8 : 1) + 0.4 * Math.log(1 + one.lines.length);
       if (/^SA\d{3}\b/.test(entry.title) && one.titles.some(function (line) {
         return asked[0].word.toUpperCase() === book.lines[line].text.slice(0, 5);
       })) score += 1000;
