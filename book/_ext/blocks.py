@@ -69,6 +69,12 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             name["classes"] += [
                 ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES
             ]
+    for source in doctree.findall(nodes.citation):
+        listed = source[-1]
+        if isinstance(listed, nodes.enumerated_list):  # "A. Vaswani" reads like the start of a list
+            initial = chr(ord("A") + listed.get("start", 1) - 1)
+            listed[0][0].insert(0, nodes.Text(f"{initial}. "))
+            listed.replace_self(listed[0].children)
     name_folds(doctree)
     if NOTED.match(page):
         top = next(doctree.findall(nodes.section))

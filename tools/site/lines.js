@@ -2,8 +2,10 @@
 // nor one before a break; a line with a formula or a picture in it has no length in characters.
 const found = [];
 const APART = "figure, aside, table, li, dl, details, nav, header, footer, blockquote, [class*=statement]";
-for (const paragraph of document.querySelectorAll("main p")) {
-  if (paragraph.closest(APART) || !shown(paragraph) || paragraph.querySelector("br")) continue;
+const paragraphs = [...document.querySelectorAll("main p")].filter((p) => !p.closest(APART) && shown(p));
+const column = Math.max(...paragraphs.map((p) => p.clientWidth)); // narrower ones stand beside the text
+for (const paragraph of paragraphs) {
+  if (paragraph.clientWidth < 0.9 * column || paragraph.querySelector("br")) continue;
   if (getComputedStyle(paragraph).textAlign === "center") continue;
   const lines = []; // of { top, bottom, count }
   const range = document.createRange();
