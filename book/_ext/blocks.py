@@ -163,7 +163,7 @@ def annotate(app: Sphinx, doctree: nodes.document, page: str) -> None:
                     seen.add(target)
                     name, content = named[target]
                     copied = [child.deepcopy() for child in content]
-                    found.append(margin_note("", *copied, name=name))
+                    found.append(margin_note("", "", *copied, name=name))
         if found:
             block = nodes.container(classes=["noted"])
             paragraph.parent.replace(paragraph, block)
