@@ -93,7 +93,8 @@ def scaled_dot_product_attention(
 
     >>> import numpy as np
     >>> from selfattn_ref import scaled_dot_product_attention
-    >>> scaled_dot_product_attention([[1.0]], [[0.0], [np.log(2)]], [[3.0, 0.0], [0.0, 3.0]])
+    >>> value = [[3.0, 0.0], [0.0, 3.0]]
+    >>> scaled_dot_product_attention([[1.0]], [[0.0], [np.log(2)]], value)
     array([[1., 2.]])
 
     A score beyond the range of the dtype is :math:`-\infty` or :math:`+\infty`, and counts as
@@ -182,7 +183,8 @@ def self_attention(
 
     >>> import numpy as np
     >>> from selfattn_ref import self_attention
-    >>> self_attention([[2.0, 0.0], [0.0, 4.0]], np.zeros((2, 1)), np.zeros((2, 1)), np.eye(2))
+    >>> x, zeros = [[2.0, 0.0], [0.0, 4.0]], np.zeros((2, 1))
+    >>> self_attention(x, zeros, zeros, np.eye(2))
     array([[1., 2.],
            [1., 2.]])
     """

@@ -260,7 +260,8 @@ def multi_head_attention(
     >>> import numpy as np
     >>> from selfattn_ref import multi_head_attention
     >>> x = np.array([[2.0, 0.0], [0.0, 4.0]])
-    >>> multi_head_attention(x, x, np.eye(2), np.zeros((2, 2)), np.eye(2), np.eye(2), num_heads=2)
+    >>> eye, zeros = np.eye(2), np.zeros((2, 2))
+    >>> multi_head_attention(x, x, eye, zeros, eye, eye, num_heads=2)
     array([[1., 2.],
            [1., 2.]])
     """

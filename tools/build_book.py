@@ -20,13 +20,17 @@ import nbformat
 from jupyter_cache import get_cache
 
 from tools.check_site import check_site
+from tools.commit import commit
 from tools.fingerprint import cache_folder, fingerprint
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 RECORD = BUILD / "built.json"
-INPUTS = ("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "tools")
+INPUTS = (
+    *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "tests/derivations"),
+    *("tests/test_worked_examples.py", "tests/theorems", "tools", "LICENSE", "pyproject.toml"),
+)
 
 RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
 
@@ -46,7 +50,7 @@ CHECKED = re.compile(r"^SA\d{3} checked:")
 def main() -> int:
     """Build where needed; return the exit code."""
     started = time.monotonic()
-    inputs = fingerprint(ROOT, INPUTS)
+    inputs = f"{fingerprint(ROOT, INPUTS)} {commit()}"  # the foot of each page names the commit
     if RECORD.is_file():
         record = json.loads(RECORD.read_text())
         if record["inputs"] == inputs and record["site"] == listing(SITE):
@@ -67,7 +71,7 @@ def main() -> int:
         print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
         return 1
     summary = {
-        "pages": len(list(SITE.glob("book/**/*.html"))),
+        "pages": len(list(SITE.rglob("*.html"))),
         "cells": cells,
         "executed": executed,
         "examples": len(checked),

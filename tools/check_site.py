@@ -53,7 +53,7 @@ def _images(page: BeautifulSoup) -> list[str]:
     for image in main.find_all("img"):
         if not str(image.get("alt") or "").strip():
             problems.append(f"image without an alt text: {image.get('src')}")
-    for drawing in main.find_all("svg", role="img"):
+    for drawing in main.find_all(True, role="img"):
         if not str(drawing.get("aria-label") or "").strip():
             problems.append("drawing without a description")
         if drawing.find_parent("figure") is None:

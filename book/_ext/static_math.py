@@ -1,27 +1,23 @@
 """Draw every formula while the book is built: the reader's browser runs no script for it.
 
-Sphinx gets the math renderer "static_math", the site a stylesheet and a subset of a math font.
+Sphinx gets the math renderer "static_math"; fonts.py makes the font.
 A formula that is not TeX is a warning with its place, so a strict build fails.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from docutils import nodes
-from math_font import CHARACTERS, make_font
+from fonts import MATH, characters
 from sphinx.application import Sphinx
-from sphinx.builders.html import StandaloneHTMLBuilder
-from sphinx.domains.math import MathDomain
 from sphinx.locale import _
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
-from tex_to_mathml import to_mathml
+from tex_to_mathml import broken, is_wide, to_mathml
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +28,6 @@ MACROS = {
     r"\Var": r"\operatorname{Var}",
     r"\diag": r"\operatorname{diag}",
 }
-STYLESHEET = Path(__file__).parents[1] / "assets" / "static_math.css"
-FONT = "STIXTwoMath.woff2"
 
 
 def wrapped(tex: str) -> str:
@@ -52,12 +46,19 @@ def wrapped(tex: str) -> str:
     return tex
 
 
+def _missing(math: ET.Element) -> set[str]:
+    """Return the characters that the math font lacks."""
+    known, texts = characters(MATH), [leaf.text or "" for leaf in math.iter()]
+    # Browsers draw a lone letter in italics, and so the font has no upright small Greek.
+    return {char for text in texts for char in text if ord(char) not in known} - {
+        text for text in texts if re.fullmatch("[α-ωϑϕϖϰϱϵ]", text)
+    }
+
+
 def _drawn(self: HTML5Translator, node: nodes.Element, tex: str, *, display: bool) -> str:
     try:
-        macros = MACROS | self.config.static_math_macros
-        math = to_mathml(tex, display=display, macros=macros, source=node.astext())
-        text = "".join(math[0][0].itertext())
-        if strange := {char for char in text if ord(char) not in CHARACTERS}:
+        math = to_mathml(tex, display=display, macros=MACROS | self.config.static_math_macros)
+        if strange := _missing(math):
             raise ValueError(f"not in the math font: {' '.join(sorted(strange))}")
     except ValueError as error:
         place: nodes.Node | None = node
@@ -66,17 +67,18 @@ def _drawn(self: HTML5Translator, node: nodes.Element, tex: str, *, display: boo
         message = "math: %s in %s"
         logger.warning(message, error, node.astext(), location=place or node, type="static_math")
         return f"<code>{self.encode(node.astext())}</code>"
-    if isinstance(node.parent, nodes.title):
-        math[0].remove(math[0][1])  # <title> keeps the text of all elements, the annotation's too
-    drawn = ET.tostring(math, encoding="unicode", short_empty_elements=False)
+    parts = broken(math)
+    drawn = "".join(
+        "</span> <span>"
+        if part is None
+        else ET.tostring(part, encoding="unicode", short_empty_elements=False)
+        for part in parts
+    )
     if not display:
         return drawn
-    # Only a formula that a telephone may have to scroll is a stop for the keyboard. Fourteen
-    # characters always fit; a few more may, and cost a stop.
-    lines = list(math[0][0]) if math[0][0].tag == "mtable" else [math[0][0]]
-    room = max(len("".join(line.itertext())) + 2 * len([*line.iter("mspace")]) for line in lines)
-    stop = ' tabindex="0"' if room > 14 else ""
-    return f'<div class="math-scroll"{stop}>{drawn}</div>'
+    # Only a formula that a telephone may have to scroll is a stop for the keyboard.
+    stop = ' tabindex="0"' if any(part is not None and is_wide(part) for part in parts) else ""
+    return f'<div class="math-scroll"{stop}><span>{drawn}</span></div>'
 
 
 def keep_with_words(app: Sphinx, doctree: nodes.document, _page: str) -> None:
@@ -127,36 +129,10 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def write_assets(app: Sphinx) -> None:
-    """Put the stylesheet and the font into the site.
-
-    Not when the build is finished: Sphinx puts the stylesheet's checksum into the pages.
-    """
-    if app.builder.format != "html":
-        return
-    if cast(StandaloneHTMLBuilder, app.builder).math_renderer_name == "static_math":
-        static = Path(app.outdir) / "_static"
-        static.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(STYLESHEET, static / STYLESHEET.name)
-        make_font(static / FONT, Path(app.doctreedir).parent / ".cache" / "static_math")
-        app.add_css_file(STYLESHEET.name)
-
-
-def preload_font(
-    app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: Any
-) -> None:
-    """Name the font in the page, or the browser learns of it late and the formulas jump."""
-    if cast(MathDomain, app.env.get_domain("math")).has_equations(page):
-        url = context["pathto"](f"_static/{FONT}", 1)
-        link = f'<link rel="preload" as="font" type="font/woff2" href="{url}" crossorigin>\n'
-        context["metatags"] = context.get("metatags", "") + link
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the renderer; `static_math_macros` adds to `MACROS`."""
     app.add_html_math_renderer("static_math", (visit_math, None), (visit_math_block, None))
+    app.setup_extension("fonts")
     app.add_config_value("static_math_macros", {}, "html", [dict])
-    app.connect("builder-inited", write_assets)
     app.connect("doctree-resolved", keep_with_words)
-    app.connect("html-page-context", preload_font)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

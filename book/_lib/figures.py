@@ -1,213 +1,300 @@
-"""The figures of the book, one call each. The only module that imports Matplotlib.
+"""The figures of the book, one call each.
 
-Every figure is an SVG of at most 480 pixels, readable on a phone, with its description
-inside. Colors are those of `palette`; the site exchanges them for those of the reader's theme.
+Every figure is drawn twice at the size at which it is read, for the column of a wide page and
+for a phone; the style sheet shows the one that fits. Colors are roles; comparisons of curves
+use ink and dashes instead.
 """
 
-import io
-from collections.abc import Iterable, Sequence
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
 
-import matplotlib
 import numpy as np
-import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
-from matplotlib.ticker import LogLocator
 
 from book._lib import palette
+from book._lib.canvas import (
+    NOWHERE,
+    NUMBER,
+    Array,
+    Box,
+    Canvas,
+    Pair,
+    Spot,
+    distances,
+    ink,
+    sampled,
+    text_width,
+)
 from book._lib.page import number
 
-Array = npt.NDArray[Any]
+COLUMN, SPAN, PHONE = 567.0, 738.0, 347.0  # widths of the page, in pixels
+GAP = 28.0  # between panels that stand side by side
 
-matplotlib.rcParams.update(
-    {
-        "svg.fonttype": "none",  # real text, in the font of the page
-        "svg.hashsalt": "selfattn_ref",  # the same bytes at every build
-        "font.family": "DejaVu Sans",
-        "font.size": 10.5,
-        "text.color": palette.INK.light,
-        "axes.edgecolor": palette.MUTED.light,
-        "axes.labelcolor": palette.INK.light,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.titlesize": 10.5,
-        "axes.titleweight": "bold",
-        "axes.titlelocation": "left",
-        "axes.axisbelow": True,
-        "xtick.color": palette.MUTED.light,
-        "ytick.color": palette.MUTED.light,
-        "grid.color": palette.FAINT.light,
-        "grid.linewidth": 0.8,
-        "lines.linewidth": 2.2,
-        "legend.frameon": False,
-    }
-)
-WIDTH = 5.0  # inches: 480 pixels in a browser
+Point = tuple[str, Pair, str]  # (name, where, role)
 
 
 class Drawing:
-    """A figure as SVG, with a description for those who do not see it."""
+    """A figure for the page, with a description for those who do not see it."""
 
-    def __init__(self, figure: Figure, alt: str) -> None:
+    def __init__(self, draw: Callable[[float], Canvas], alt: str, wide: bool = False) -> None:
         if len(alt) < 40:
             raise ValueError(f"alt must state what the figure shows, in numbers; got {alt!r}")
-        buffer = io.StringIO()
-        figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            bbox_inches="tight",
-            pad_inches=0.04,
-            metadata={"Date": None, "Creator": None, "Description": " ".join(alt.split())},
+        said = escape(" ".join(alt.split()))
+        self.html = (
+            f'<div class="drawing{" spanning" if wide else ""}" role="img" aria-label="{said}">'
+            + draw(SPAN if wide else COLUMN).svg("figure-wide")
+            + draw(PHONE).svg("figure-narrow")
+            + "</div>"
         )
-        self.svg = buffer.getvalue()
 
-    def _repr_svg_(self) -> str:
-        return self.svg
+    def _repr_html_(self) -> str:
+        return self.html
 
     def __repr__(self) -> str:
         return "Drawing"
 
 
-def plane(
-    points: dict[str, Sequence[float]] | None = None,
-    *,
-    alt: str,
-    vectors: dict[str, Sequence[float]] | None = None,
-    moves: Iterable[tuple[Sequence[float], Sequence[float], str, str]] = (),
-    segments: Iterable[tuple[Sequence[float], Sequence[float]]] = (),
-    regions: bool = False,
-    x_label: str = "",
-    y_label: str = "",
-    limits: tuple[float, float, float, float],
-    height: float = 3.7,
-    places: dict[str, tuple[float, float]] | None = None,
-    colors: dict[str, palette.Color] | None = None,
-) -> Drawing:
-    """Draw words as points or as arrows from the origin, and how a word moves.
+class Frame:
+    """A rectangle of a canvas in which data has a place."""
 
-    `moves` are (from, to, label, role of the color); `segments` are dashed lines; `regions`
-    draws the diagonal between the two axes; `places` shifts a label, in points.
-    """
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_subplot()
-    shifts = places or {}
-    hues = colors or {}
-    left, right, bottom, top = limits
-    axes.set(xlim=(left, right), ylim=(bottom, top), xlabel=x_label, ylabel=y_label)
-    axes.set_aspect("equal")
-    axes.grid()
-    if regions:
-        axes.plot([left, right], [left, right], color=palette.MUTED.light, lw=1.2, ls=(0, (4, 3)))
-    for start, end in segments:
-        axes.plot(*np.transpose([start, end]), color=palette.MUTED.light, lw=1.2, ls=(0, (3, 3)))
-    for name, (x, y) in (vectors or {}).items():
-        hue = hues.get(name, palette.INK).light
-        _arrow(axes, (0, 0), (x, y), hue)
-        _label(axes, name, (x, y), shifts.get(name, (6, 4)), hue)
-    for start, end, text, role in moves:
-        hue = palette.NAMES[role].light
-        _arrow(axes, start, end, hue)
-        _label(axes, text, end, shifts.get(text, (6, 4)), hue)
-    for name, (x, y) in (points or {}).items():
-        hue = hues.get(name, palette.INK).light
-        axes.plot(x, y, "o", color=hue, ms=6.5)
-        _label(axes, name, (x, y), shifts.get(name, (7, 5)), hue)
-    return Drawing(figure, alt)
+    def __init__(
+        self,
+        canvas: Canvas,
+        box: Box,
+        limits: tuple[float, float, float, float],
+        log: tuple[bool, bool] = (False, False),
+    ) -> None:
+        self.canvas, self.box, self.log, self.limits = canvas, box, log, limits
+
+    def __call__(self, points: Array | Pair | Sequence[Pair]) -> Array:
+        """Return where points, (..., 2), stand on the canvas."""
+        at = np.asarray(points, dtype=float)
+        low, high = (
+            np.array(self.limits[::2], dtype=float),
+            np.array(self.limits[1::2], dtype=float),
+        )
+        parts = []
+        for axis, log in enumerate(self.log):
+            a, b, v = low[axis], high[axis], at[..., axis]
+            if log:
+                a, b, v = np.log(a), np.log(b), np.log(v)
+            parts.append((v - a) / (b - a))
+        box = self.box
+        return np.stack(
+            [
+                box.left + parts[0] * (box.right - box.left),
+                box.bottom - parts[1] * (box.bottom - box.top),
+            ],
+            axis=-1,
+        )
+
+    def x_axis(self, ticks: Iterable[tuple[float, str]], label: str, lines: bool = False) -> None:
+        """Write numbers and a name below the frame."""
+        box, canvas = self.box, self.canvas
+        for at, name in ticks:
+            x = float(self((at, self.limits[2]))[0])
+            if lines:
+                canvas.path([(x, box.top), (x, box.bottom)], "grid", keep_off=0)
+            else:
+                canvas.path([(x, box.bottom), (x, box.bottom + 4)], "axis", keep_off=0)
+            canvas.text(x, box.bottom + 18, name, "soft", anchor="middle", size=NUMBER)
+        if label:
+            canvas.text(box.right, box.bottom + 37, f"{label} →", "soft", anchor="end", size=NUMBER)
+
+    def y_axis(self, ticks: Iterable[tuple[float, str]], label: str) -> None:
+        """Write numbers left of the frame, with light lines, and a name above."""
+        box, canvas = self.box, self.canvas
+        for at, name in ticks:
+            y = float(self((self.limits[0], at))[1])
+            canvas.path([(box.left, y), (box.right, y)], "grid", keep_off=0)
+            canvas.text(box.left - 7, y, name, "soft", anchor="end", size=NUMBER)
+        if label:
+            canvas.text(box.left, box.top - 12, f"{label} ↑", "soft", size=NUMBER)
 
 
 def heatmaps(
     panels: Sequence[tuple[str, Array, str]],
     *,
     alt: str,
-    rows: Sequence[str] | None = None,
-    columns: Sequence[str] | None = None,
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
     digits: int = 2,
-    mask: Array | None = None,
-    across: int = 1,
-    row_label: str = "",
-    column_label: str = "",
+    wide: bool = False,
 ) -> Drawing:
     """Draw matrices as numbered cells, the stronger the color the larger the number.
 
     A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its own
-    largest absolute number, with negative numbers in red. Where `mask` is False, a cell is
-    crossed out. A boolean matrix shows a dot for True and a cross for False.
+    largest absolute number, with negative scores in a color of their own. A boolean matrix shows
+    a dot for True and a cross for False. As many panels stand side by side as the width allows.
     """
-    down = -(-len(panels) // across)
-    cells = max(np.shape(matrix)[0] for _, matrix, _ in panels)
-    figure = Figure(figsize=(WIDTH, down * (0.62 + 0.4 * cells)))
-    grid = figure.subplots(down, across, squeeze=False)
-    for place, (title, matrix, role) in enumerate(panels):
-        axes = grid.flat[place]
-        _heatmap(axes, np.asarray(matrix), role, digits, mask)
-        axes.set_title(title, pad=8)
-        _names(axes, np.shape(matrix), rows, columns if place < across else None)
-        axes.set_ylabel(row_label)
-        axes.set_xlabel(column_label)
-        axes.xaxis.set_label_position("top")
-    for axes in grid.flat[len(panels) :]:
-        axes.set_visible(False)
-    figure.tight_layout(h_pad=1.4, w_pad=1.6)
-    return Drawing(figure, alt)
+    matrices = [np.asarray(matrix) for _, matrix, _ in panels]
+    margin = max((text_width(name, NUMBER) + 10 for name in rows), default=0)
+    texts = [_entry(value, digits) for matrix in matrices for value in matrix.flat]
+    need = max(28, *(text_width(text, NUMBER) + 8 for text in texts))
+    need = max([need, *(text_width(name, NUMBER) + 6 for name in columns)])
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        gap = GAP if width > PHONE else 18
+        lines: list[list[int]] = [[]]
+        for place, matrix in enumerate(matrices):
+            before = sum(matrices[i].shape[1] * need + gap for i in lines[-1])
+            if lines[-1] and margin + before + matrix.shape[1] * need > width:
+                lines.append([])
+            lines[-1].append(place)
+        across = min(
+            (width - margin - gap * (len(line) - 1)) / sum(matrices[i].shape[1] for i in line)
+            for line in lines
+        )
+        across, down = min(across, 110), 32 if width > PHONE else 26 if len(lines) < 4 else 20
+        y = 0.0
+        for order, line in enumerate(lines):
+            x, top = margin, y + 26
+            named = order == 0 and len(columns) > 0
+            top += 20 if named else 0
+            for place in line:
+                title, _, role = panels[place]
+                matrix = matrices[place]
+                canvas.text(x, y + 10, title, bold=True)
+                if named and len(columns) == matrix.shape[1]:
+                    for j, name in enumerate(columns):
+                        canvas.text(
+                            x + (j + 0.5) * across,
+                            top - 10,
+                            name,
+                            "soft",
+                            anchor="middle",
+                            size=NUMBER,
+                        )
+                _cells(canvas, matrix, role, digits, Box(x, top, x + across, top + down))
+                x += matrix.shape[1] * across + gap
+            for i, name in enumerate(rows):
+                canvas.text(
+                    margin - 10, top + (i + 0.5) * down, name, "soft", anchor="end", size=NUMBER
+                )
+            y = top + max(matrices[i].shape[0] for i in line) * down + 18
+        canvas.height = y - 16
+        return canvas
+
+    return Drawing(draw, alt, wide)
 
 
-def curves(
-    x: Array,
-    lines: Sequence[tuple[str, Array, str]],
+def plane(
+    points: Sequence[Point] = (),
     *,
     alt: str,
+    vectors: Sequence[Point] = (),
+    moves: Sequence[tuple[Pair, Pair, str, str]] = (),
+    segments: Iterable[tuple[Pair, Pair]] = (),
+    regions: bool = False,
+    x_label: str = "",
+    y_label: str = "",
+    limits: tuple[float, float, float, float],
+    wide: bool = False,
+) -> Drawing:
+    """Draw words as points or as arrows from the origin, and how a word moves.
+
+    `moves` are (from, to, label, role); `segments` are dashed lines; `regions` draws the diagonal
+    between the two axes. The plane grows to both sides to fill the width.
+    """
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        frame = _plane(canvas, limits, 400 if width > PHONE else 360, x_label, y_label)
+        left, right, bottom, top = frame.limits
+        if regions:
+            low, high = max(left, bottom), min(right, top)
+            canvas.path(frame([(low, low), (high, high)]), "soft thin dashed")
+        for start, end in segments:
+            canvas.path(frame([start, end]), "soft thin dashed")
+        for _, end, role in vectors:
+            canvas.arrow(frame((0, 0)), frame(end), role)
+        for start, end, _, role in moves:
+            canvas.arrow(frame(start), frame(end), role)
+        for _, where, role in points:
+            canvas.dot(frame(where), role)
+        for name, end, role in vectors:
+            _name_tip(canvas, name, frame((0, 0)), frame(end), role)
+        for start, end, name, role in moves:
+            _name_tip(canvas, name, frame(start), frame(end), role)
+        for name, where, role in points:
+            canvas.label(name, frame(where), role.split()[0])
+        return canvas
+
+    return Drawing(draw, alt, wide)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One pair of axes: lines (name, y, look), and points (name, middles, half widths, look).
+
+    A look is the name of a color, "ink" or "soft" or a role, and maybe "dashed" or "dotted".
+    `levels` are horizontals (y, name), `marks` verticals (x, note).
+    """
+
+    x: Array
+    lines: Sequence[tuple[str, Array, str]] = ()
+    title: str = ""
+    y_label: str = ""
+    y_limits: tuple[float, float] | None = None
+    points: Sequence[tuple[str, Array, Array, str]] = ()
+    levels: Sequence[tuple[float, str]] = ()
+    marks: Sequence[tuple[float, str]] = ()
+
+
+def charts(
+    *parts: Chart,
+    alt: str,
     x_label: str,
-    y_label: str,
     log_x: bool = False,
     log_y: bool = False,
-    y_limits: tuple[float, float] | None = None,
-    marks: Sequence[tuple[float, str]] = (),
-    notes: Sequence[tuple[float, float, str, str]] = (),
-    height: float = 3.0,
+    wide: bool = False,
 ) -> Drawing:
-    """Draw lines, each with its name at its right end.
+    """Draw curves, side by side or one chart under the other, each curve with its name on it."""
 
-    `marks` are dotted verticals with a note; `notes` are texts (x, y, text, role) beside a line.
-    """
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_subplot()
-    axes.grid(axis="y")
-    styles = ("-", (0, (6, 2)), (0, (2, 1.6)), "-.")
-    for place, (name, y, role) in enumerate(lines):
-        hue = palette.NAMES[role].light
-        axes.plot(x, y, color=hue, ls=styles[place % len(styles)])
-        axes.annotate(
-            name, (x[-1], y[-1]), xytext=(6, 0), textcoords="offset points", color=hue, va="center"
-        )
-    if log_x:
-        axes.set_xscale("log")
-    if log_y:
-        axes.set_yscale("log")
-        heights = np.concatenate([y for _, y, _ in lines])
-        if heights.max() < 1e3 * heights.min():  # plain numbers, where powers of ten are few
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_minor_formatter("")
-    axes.set(xlabel=x_label, ylabel=y_label, xlim=(x[0], x[-1]))
-    if y_limits:
-        axes.set_ylim(*y_limits)
-    for at, level, note, role in notes:
-        axes.text(at, level, note, color=palette.NAMES[role].light, fontweight="bold")
-    for at, note in marks:
-        axes.axvline(at, color=palette.MUTED.light, lw=1.1, ls=(0, (1, 2)))
-        axes.annotate(
-            note,
-            (at, axes.get_ylim()[1]),
-            xytext=(4, -3),
-            textcoords="offset points",
-            color=palette.MUTED.light,
-            va="top",
-        )
-    return Drawing(figure, alt)
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        beside = width > PHONE
+        count = len(parts) if beside else 1
+        across = (width - GAP * (count - 1)) / count
+        tall = (250 if len(parts) == 1 else 230) if beside else (255 if len(parts) == 1 else 190)
+        for place, part in enumerate(parts):
+            x = (across + GAP) * place if beside else 0
+            y = 0 if beside else canvas.height + (14 if place else 0)
+            last = beside or place == len(parts) - 1
+            _chart(canvas, part, x, y, across, tall, x_label if last else "", log_x, log_y)
+        return canvas
+
+    return Drawing(draw, alt, wide)
+
+
+def walks(
+    paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
+) -> Drawing:
+    """Draw thin paths of whole scores, one a row, and the lines plus and minus the envelope."""
+    x = np.arange(paths.shape[-1])
+    most = float(max(np.abs(paths).max(), envelope.max()))
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        canvas.height = 340 if width > PHONE else 300
+        rows = _ticks(-most, most, 5)
+        left = max(text_width(name, NUMBER) for _, name in rows) + 9
+        right = width - 10 - text_width(f"−{name}", bold=True)
+        box = Box(left, 26, right, canvas.height - 46)
+        frame = Frame(canvas, box, (0, float(x[-1]), -most, most))
+        frame.y_axis(rows, y_label)
+        origin, unit = frame((0, 0)), frame((1, 1)) - frame((0, 0))
+        canvas.bundle((np.stack([x, path], -1) for path in paths), origin, unit, "score hair")
+        frame.x_axis(_ticks(0, float(x[-1]), 5), x_label)
+        for sign, text in ((1, name), (-1, f"−{name}")):
+            line = frame(np.stack([x, sign * envelope], -1))
+            canvas.path(line, "ink")
+            canvas.text(line[-1][0] + 6, line[-1][1], text, bold=True)
+        return canvas
+
+    return Drawing(draw, alt)
 
 
 def bars(
@@ -215,49 +302,58 @@ def bars(
     series: Sequence[tuple[str, Array, str]],
     *,
     alt: str,
-    y_label: str,
+    x_label: str,
     digits: int = 2,
-    height: float = 2.8,
     levels: Sequence[tuple[float, str, str]] = (),
 ) -> Drawing:
-    """Draw grouped bars, each with its number.
+    """Draw bars to the right, each with its name and its number before it.
 
-    `levels` are dashed horizontals (y, name, role), named at their right end.
+    With several series, the bars of a group stand together. `levels` are verticals
+    (number, name, role), named above.
     """
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_subplot()
-    axes.grid(axis="y")
-    width = 0.8 / len(series)
-    for place, (name, heights, role) in enumerate(series):
-        hue = palette.NAMES[role].light
-        at = np.arange(len(groups)) + (place - (len(series) - 1) / 2) * width
-        hatch = "" if place == 0 else "///"
-        drawn = axes.bar(
-            at, heights, width * 0.9, color=hue, label=name, hatch=hatch, ec=palette.SURFACE.light
-        )
-        texts = [number(float(value), digits) for value in heights]
-        numbers = axes.bar_label(drawn, texts, padding=2, color=palette.INK.light, fontsize=9.5)
-        for text in numbers if levels else []:  # a level passes behind them
-            text.set_bbox({"fc": palette.SURFACE.light, "ec": "none", "pad": 0.8})
-    axes.set_xticks(range(len(groups)), groups, color=palette.INK.light)
-    axes.set_ylabel(y_label)
-    axes.margins(y=0.16)
-    if len(series) > 1:
-        axes.legend(loc="upper left", bbox_to_anchor=(0, 1.16), ncols=len(series))
-    highest = max((level for level, _, _ in levels), default=0)
-    for level, name, role in levels:
-        hue = palette.NAMES[role].light
-        axes.axhline(level, color=hue, lw=1.6, ls=(0, (5, 3)))
-        axes.annotate(
-            name,
-            (1, level),
-            xycoords=("axes fraction", "data"),
-            xytext=(6, 0),
-            textcoords="offset points",
-            color=hue,
-            va="bottom" if level == highest else "top",
-        )
-    return Drawing(figure, alt)
+    numbers = [[number(float(v), digits) for v in values] for _, values, _ in series]
+    figures_wide = max(text_width(text, NUMBER) for row in numbers for text in row)
+    several = len(series) > 1
+    named = max(text_width(name) for name in ([s[0] for s in series] if several else groups))
+    grouped = max(map(text_width, groups)) + 16 if several else 0
+    most = max(
+        [0.0, *(float(v) for _, values, _ in series for v in values), *(at for at, _, _ in levels)]
+    )
+    least = min([0.0, *(float(v) for _, values, _ in series for v in values)])
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        indent = grouped if width > PHONE else 0
+        start = indent + named + 14 + figures_wide + 12
+        scale = (width - start - 12) / (most - least)
+        zero = start - least * scale
+        y = 26.0 + (20 * len(levels) if levels else 0)
+        top, rows = y, []
+        for i, group in enumerate(groups):
+            if several:
+                canvas.text(0, y + 12, group, bold=True)
+                y += 0 if indent else 22
+            for (name, values, role), texts in zip(series, numbers, strict=True):
+                middle = y + 12
+                canvas.text(indent, middle, name if several else group)
+                canvas.text(start - 12, middle, texts[i], anchor="end", size=NUMBER)
+                ends = sorted([zero, zero + float(values[i]) * scale])
+                rows.append((Box(ends[0], y + 4, ends[1], y + 20), role))
+                y += 24
+            y += 10 if several else 4
+        bottom = y - (8 if several else 2)
+        canvas.path([(zero, top - 2), (zero, bottom)], "axis")
+        for box, role in rows:
+            canvas.rectangle(box, f"{role} fill", 0.75)
+        for place, (at, name, role) in enumerate(levels):
+            x = zero + at * scale
+            canvas.path([(x, top - 14 - 20 * place), (x, bottom)], f"{role} dashed")
+            canvas.text(x - 6, top - 12 - 20 * place, name, role, anchor="end", bold=True)
+        canvas.text(0, 10, f"{x_label} →", "soft", size=NUMBER)
+        canvas.height = bottom + 2
+        return canvas
+
+    return Drawing(draw, alt)
 
 
 def network(
@@ -266,400 +362,416 @@ def network(
     links: Iterable[tuple[int, int, int, str]],
     *,
     alt: str,
-    notes: Sequence[tuple[float, float, str, str]] = (),
-    height: float = 3.2,
 ) -> Drawing:
     """Draw which position of one level reads which of the level below.
 
     `names` are those of the positions, `levels` those of the levels, the lowest first. A link is
-    (level, position that reads, position below that is read, role); the role "faint" is drawn
-    thin, any other bold, and "key" also dashed. `notes` are texts (position, level, text, role).
+    (level, position that reads, position below that is read, look).
     """
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_subplot()
-    for level, reader, read, role in sorted(links, key=lambda link: link[3] != "faint"):
-        axes.plot(
-            [read, reader],
-            [level - 1, level],
-            color=palette.NAMES[role].light,
-            lw=1.2 if role == "faint" else 2.2,
-            ls=(0, (4, 2)) if role == "key" else "-",
-        )
-    for level in range(len(levels)):
-        axes.plot(
-            range(len(names)), [level] * len(names), "o", color=palette.INK.light, ms=9, zorder=3
-        )
-    for x, y, text, role in notes:
-        hue = palette.NAMES[role].light
-        axes.text(x, y, text, color=hue, fontweight="bold", va="center")
-    axes.set_xticks(range(len(names)), names, color=palette.INK.light)
-    axes.set_yticks(range(len(levels)), levels, color=palette.INK.light)
-    axes.set(xlim=(-0.35, len(names) - 0.65), ylim=(-0.3, len(levels) - 0.7))
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    return Drawing(figure, alt)
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        start = max(map(text_width, levels)) + 30
+        step, rise = (width - start - 24) / (len(names) - 1), 115 if width > PHONE else 95
+        canvas.height = rise * (len(levels) - 1) + 50
+
+        def at(level: int, position: int) -> tuple[float, float]:
+            return start + position * step, 12 + rise * (len(levels) - 1 - level)
+
+        for level, reader, read, look in links:
+            canvas.path([at(level - 1, read), at(level, reader)], look)
+        for level, title in enumerate(levels):
+            canvas.text(0, at(level, 0)[1], title)
+            for position in range(len(names)):
+                canvas.dot(at(level, position), "ink", 5.5)
+        for position, name in enumerate(names):
+            x, y = at(0, position)
+            canvas.text(x, y + 22, name, anchor="middle")
+        return canvas
+
+    return Drawing(draw, alt)
 
 
 def flows(
-    shares: Array,
-    givers: Sequence[str],
-    *,
-    alt: str,
-    takers: Sequence[str] | None = None,
-    row: int = 0,
-    taker_title: str = "",
-    giver_title: str = "",
-    height: float = 3.2,
+    shares: Array, names: Sequence[str], *, alt: str, row: int, taker_title: str, giver_title: str
 ) -> Drawing:
     """Draw who takes how much from whom, as ribbons as wide as the shares.
 
     The ribbons of one row stand out and have their numbers; those of the others are faint.
     """
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_subplot()
-    axes.axis("off")
-    left = takers or givers
-    axes.set(xlim=(-0.5, 1.72), ylim=(max(len(left), len(givers)) - 0.4, -1.1))
-    for place in sorted(range(len(left)), key=lambda place: place == row):
-        hue = palette.WEIGHT.light if place == row else palette.FAINT.light
-        for other, share in enumerate(shares[place]):
-            bend = [(0, place), (0.5, place), (0.5, other), (1, other)]
-            ribbon = Path(bend, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-            wide = 22 * float(share) if place == row else 7 * float(share)
-            axes.add_patch(PathPatch(ribbon, fill=False, ec=hue, lw=wide, capstyle="butt"))
-    for place, name in enumerate(left):
-        hue = palette.QUERY.light if place == row else palette.MUTED.light
-        weight = "bold" if place == row else "normal"
-        axes.text(-0.05, place, name, color=hue, fontweight=weight, ha="right", va="center")
-    for place, name in enumerate(givers):
-        text = f"{name}  {number(float(shares[row, place]), 3)}"
-        axes.text(1.05, place, text, color=palette.VALUE.light, fontweight="bold", va="center")
-    axes.text(-0.05, -0.85, taker_title, color=palette.MUTED.light, ha="right", va="center")
-    axes.text(1.05, -0.85, giver_title, color=palette.MUTED.light, va="center")
-    return Drawing(figure, alt)
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        left = (
+            max(*(text_width(name, bold=True) for name in names), text_width(taker_title, NUMBER))
+            + 10
+        )
+        named = max(text_width(name, bold=True) for name in names) + 12
+        right = width - named - text_width("0.000", bold=True) - 10
+        rise, unit = 56.0, 40.0
+        tops = 34 + rise * np.arange(len(names))
+        canvas.height = float(tops[-1]) + 26
+        for i in sorted(range(len(names)), key=lambda place: place == row):
+            scale = unit if i == row else unit / 4
+            down = tops[i] - scale / 2
+            for j, share in enumerate(shares[i]):
+                wide = float(share) * scale
+                look = "weight wash" if i == row else "faint wash"
+                canvas.ribbon((left, down + wide / 2), (right, tops[j]), wide, look)
+                down += wide
+        for i, name in enumerate(names):
+            look = "query" if i == row else "soft"
+            canvas.text(left - 10, tops[i], name, look, anchor="end", bold=i == row)
+            canvas.text(right + 10, tops[i], name, "value", bold=True)
+            share = number(float(shares[row, i]), 3)
+            canvas.text(width, tops[i], share, "weight", anchor="end", bold=True)
+        canvas.text(left - 10, 10, taker_title, "soft", anchor="end", size=NUMBER)
+        canvas.text(right + 10, 10, giver_title, "soft", size=NUMBER)
+        return canvas
+
+    return Drawing(draw, alt)
 
 
 def grids(
-    panels: Sequence[tuple[str, Array, dict[str, tuple[Sequence[float], str]]]],
+    panels: Sequence[tuple[str, Array, Sequence[Point]]],
     *,
     alt: str,
     limits: tuple[float, float, float, float],
-    across: int = 2,
-    places: dict[str, tuple[float, float]] | None = None,
+    wide: bool = False,
 ) -> Drawing:
-    """Draw the grid of the plane after a matrix, with arrows on it.
+    """Draw the grid of the plane after a matrix, with arrows on it, two panels in a line.
 
     A panel is (title, matrix, arrows): a row vector x of the grid goes to x times the matrix.
-    An arrow is name: (where it ends, role of the color). The shaded cell was the unit square.
+    The shaded cell was the unit square.
     """
-    down = -(-len(panels) // across)
     left, right, bottom, top = limits
-    side = WIDTH / across
-    figure = Figure(figsize=(WIDTH, down * (side * (top - bottom) / (right - left) + 0.3)))
-    drawn = figure.subplots(down, across, squeeze=False)
-    reach = 4 * int(max(map(abs, limits)) + 1)
+    reach = np.arange(-40, 41)
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    for axes, (title, matrix, arrows) in zip(drawn.flat, panels, strict=False):
-        for at in range(-reach, reach + 1):
-            for line in ([(at, -reach), (at, reach)], [(-reach, at), (reach, at)]):
-                hue = palette.MUTED if at == 0 else palette.FAINT
-                axes.plot(*(np.array(line) @ matrix).T, color=hue.light, lw=1.3 if at == 0 else 0.8)
-        axes.fill(*(square @ matrix).T, color=palette.FAINT.light, alpha=0.6, lw=0)
-        for name, (end, role) in arrows.items():
-            hue = palette.NAMES[role]
-            _arrow(axes, (0, 0), end, hue.light)
-            _label(axes, name, end, (places or {}).get(name, (4, 3)), hue.light)
-        axes.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[])
-        axes.set_aspect("equal")
-        axes.set_title(title, pad=6)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-    for axes in drawn.flat[len(panels) :]:
-        axes.set_visible(False)
-    figure.tight_layout(h_pad=1.2, w_pad=1.0)
-    return Drawing(figure, alt)
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        gap = GAP if width > PHONE else 12
+        across = (width - gap) / 2
+        tall = across * (top - bottom) / (right - left)
+        for place, (title, matrix, arrows) in enumerate(panels):
+            x, y = (across + gap) * (place % 2), (tall + 42) * (place // 2)
+            frame = Frame(canvas, Box(x, y + 26, x + across, y + 26 + tall), limits)
+            canvas.text(x, y + 10, title, bold=True)
+            if np.any(matrix):
+                canvas.path(frame(square @ matrix), "faint fill wash", closed=True, keep_off=0)
+            for at in reach:
+                for line in ([(at, -40), (at, 40)], [(-40, at), (40, at)]):
+                    ends = _clipped(np.array(line) @ matrix, limits)
+                    if ends is not None:
+                        canvas.path(frame(ends), "axis" if at == 0 else "grid", keep_off=0)
+            for _, end, role in arrows:
+                canvas.arrow(frame((0, 0)), frame(end), role)
+            for name, end, role in arrows:
+                _name_tip(canvas, name, frame((0, 0)), frame(end), role)
+            canvas.height = y + 26 + tall + 4
+        return canvas
+
+    return Drawing(draw, alt, wide)
 
 
 def levels(
-    panels: Sequence[tuple[str, Array, dict[str, Array], Sequence[float]]],
+    panels: Sequence[tuple[str, Array, Sequence[tuple[str, Array]], Sequence[float]]],
     *,
     alt: str,
     limits: Sequence[tuple[float, float, float, float]],
     query_name: str,
-    places: dict[str, tuple[float, float]] | None = None,
+    wide: bool = False,
 ) -> Drawing:
     """Draw the lines on which the score of one query is constant, over the plane of the keys.
 
     A panel is (title, query, keys by name, levels), with limits of its own. Each line has its
-    score, each key its name; a dashed line has a negative score.
+    score at the rim, each key its name; a dashed line has a negative score.
     """
-    spans = [(top - bottom) / (right - left) for left, right, bottom, top in limits]
-    figure = Figure(figsize=(WIDTH, sum(span * WIDTH * 0.86 + 0.45 for span in spans)))
-    drawn = figure.subplots(len(panels), 1, squeeze=False, height_ratios=spans)
-    for axes, (title, query, keys, heights), box in zip(drawn.flat, panels, limits, strict=True):
-        q = np.asarray(query, dtype=float)
-        along = np.array([-q[1], q[0]])
-        axes.set(xlim=box[:2], ylim=box[2:], xticks=[], yticks=[])
-        axes.set_aspect("equal")
-        for level in heights:
-            foot = level * q / (q @ q)
-            role = "negative" if level < 0 else "score" if level else "muted"
-            hue, style = palette.NAMES[role].light, "--" if level < 0 else "-"
-            axes.axline(tuple(foot), tuple(foot + along), color=hue, lw=1.3, ls=style)
-            at, sides = _rim(foot, along, box)
-            axes.annotate(
-                number(level, 0),
-                at,
-                xytext=(3 * sides[0], 3 * sides[1]),
-                textcoords="offset points",
-                color=hue,
-                ha=("right", "center", "left")[sides[0] + 1],
-                va=("top", "center", "bottom")[sides[1] + 1],
-                annotation_clip=False,
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        beside = width > PHONE
+        across = (width - GAP * (len(panels) - 1)) / len(panels) if beside else width
+        for place, ((title, query, keys, heights), box) in enumerate(
+            zip(panels, limits, strict=True)
+        ):
+            left, right, bottom, top = box
+            x, y = (
+                ((across + GAP) * place, 0.0) if beside else (0.0, canvas.height + 16 * bool(place))
             )
-        _arrow(axes, (0, 0), (q[0], q[1]), palette.QUERY.light)
-        _label(
-            axes,
-            query_name,
-            (q[0], q[1]),
-            (places or {}).get(query_name, (5, -4)),
-            palette.QUERY.light,
-        )
-        for name, (x, y) in keys.items():
-            axes.plot(x, y, "o", color=palette.KEY.light, ms=6.5)
-            _label(axes, name, (x, y), (places or {}).get(name, (6, 3)), palette.KEY.light)
-        axes.set_title(title, pad=20)
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-    figure.tight_layout(h_pad=1.6)
-    return Drawing(figure, alt)
+            tall = (across - 40) * (top - bottom) / (right - left)
+            frame = Frame(canvas, Box(x + 30, y + 48, x + across - 10, y + 48 + tall), box)
+            canvas.text(x, y + 10, title, bold=True)
+            q = np.asarray(query, dtype=float)
+            along = np.array([-q[1], q[0]])
+            for level in heights:
+                foot = level * q / (q @ q)
+                ends = _clipped(np.array([foot - 99 * along, foot + 99 * along]), box)
+                if ends is None:
+                    continue
+                look = (
+                    "negative thin dashed" if level < 0 else "score thin" if level else "soft thin"
+                )
+                a, b = sorted(frame(ends).tolist(), key=lambda end: (end[1], -end[0]))
+                canvas.path([a, b], look, keep_off=0.5)
+                at_top = a[1] < frame.box.top + 1
+                spot = Spot(a[0], a[1] - 11, "middle") if at_top else Spot(a[0] - 6, a[1], "end")
+                canvas.text(
+                    spot.x,
+                    spot.y,
+                    number(level, 0),
+                    look.split()[0],
+                    anchor=spot.anchor,
+                    size=NUMBER,
+                )
+            origin, tip = frame((0, 0)), frame(q)
+            canvas.arrow(origin, tip, "query")
+            for _, where in keys:
+                canvas.dot(frame(where), "key")
+            _name_tip(canvas, query_name, origin, tip, "query")
+            for name, where in keys:
+                canvas.label(name, frame(where), "key")
+            canvas.height = max(canvas.height, y + 48 + tall + 8)
+        return canvas
+
+    return Drawing(draw, alt, wide)
 
 
-def walks(
-    paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
-) -> Drawing:
-    """Draw many thin paths, one a row, and the two lines plus and minus the envelope."""
-    figure = Figure(figsize=(WIDTH, 3.2))
-    axes = figure.add_subplot()
-    x = np.arange(paths.shape[-1])
-    axes.plot(x, paths.T, color=palette.SCORE.light, lw=0.8, alpha=0.45)
-    for sign in (1, -1):
-        axes.plot(x, sign * envelope, color=palette.INK.light)
-    _name_ends(axes, [(name, x[-1], envelope[-1], palette.INK.light)])
-    axes.set(xlabel=x_label, ylabel=y_label, xlim=(0, x[-1]))
-    return Drawing(figure, alt)
+def _entry(value: float, digits: int) -> str:
+    return "" if isinstance(value, np.bool_) else number(float(value), digits).replace("inf", "∞")
 
 
-def panels(
-    parts: Sequence[tuple[str, str, Array, Sequence[tuple[str, Array, str]]]],
-    *,
-    alt: str,
-    x_label: str,
-    log_x: bool = False,
-    y_limits: Sequence[tuple[float, float]] | None = None,
-    height: float = 2.5,
-) -> Drawing:
-    """Draw panels of lines, one under the other, each line with its name at its right end.
-
-    A part is (title, label of the vertical axis, x, lines), a line (name, y, role). Names that
-    would overlap move apart; a line without a name belongs to its neighbor.
-    """
-    figure = Figure(figsize=(WIDTH, height * len(parts)))
-    styles = ("-", (0, (6, 2)), (0, (2, 1.6)), "-.")
-    for place, (title, y_label, x, lines) in enumerate(parts):
-        axes = figure.add_subplot(len(parts), 1, place + 1)
-        axes.grid(axis="y")
-        for order, (_, y, role) in enumerate(lines):
-            axes.plot(x, y, color=palette.NAMES[role].light, ls=styles[order % len(styles)])
-        if log_x:
-            _log_axis(axes, x)
-        axes.set(ylabel=y_label, xlim=(x[0], x[-1]))
-        axes.set_title(title, pad=8)
-        if y_limits:
-            axes.set_ylim(*y_limits[place])
-        if place == len(parts) - 1:
-            axes.set_xlabel(x_label)
-    figure.tight_layout(h_pad=1.4, rect=(0, 0, 0.76, 1))
-    for axes, (_, _, x, lines) in zip(figure.axes, parts, strict=True):
-        ends = [(name, x[-1], y[-1], palette.NAMES[role].light) for name, y, role in lines if name]
-        _name_ends(axes, ends)
-    return Drawing(figure, alt)
-
-
-def intervals(
-    x: Array,
-    series: Sequence[tuple[str, Array, Array, str]],
-    *,
-    alt: str,
-    x_label: str,
-    y_label: str,
-    level: tuple[float, str] | None = None,
-    log_x: bool = False,
-    y_limits: tuple[float, float] | None = None,
-    height: float = 2.9,
-) -> Drawing:
-    """Draw estimates as points, each with the interval that it stands for.
-
-    A series is (name, estimates, half widths of the intervals, role); `level` is a horizontal
-    line with a name, such as what a theorem predicts.
-    """
-    figure = Figure(figsize=(WIDTH, height))
-    axes = figure.add_subplot()
-    axes.grid(axis="y")
-    ends = []
-    for place, (name, middle, half, role) in enumerate(series):
-        hue = palette.NAMES[role].light
-        axes.errorbar(
-            x, middle, half, fmt="os^D"[place % 4], color=hue, ms=5, lw=1.8, capsize=4, capthick=1.8
-        )
-        ends.append((name, x[-1], middle[-1], hue))
-    if log_x:
-        _log_axis(axes, x)
-    if level:
-        axes.axhline(level[0], color=palette.MUTED.light, lw=1.2, ls=(0, (4, 3)))
-        ends.append((level[1], x[-1], level[0], palette.MUTED.light))
-    if y_limits:
-        axes.set_ylim(*y_limits)
-    axes.set(xlabel=x_label, ylabel=y_label)
-    figure.subplots_adjust(right=0.74)
-    _name_ends(axes, ends, away=6)
-    return Drawing(figure, alt)
-
-
-def _log_axis(axes: Axes, x: Array) -> None:
-    """Make the horizontal axis logarithmic, with a tick for every number if there are few."""
-    axes.set_xscale("log")
-    if len(x) <= 8:
-        axes.set_xticks(x, [f"{at:g}" for at in x])
-        axes.minorticks_off()
-
-
-def _name_ends(axes: Axes, ends: Iterable[tuple[str, float, float, str]], away: float = 6) -> None:
-    """Write names to the right of (x, y), moved up or down where they would overlap."""
-    apart = 13.5  # points
-    axes.get_ylim()  # the limits are settled now, before they are used
-    named = [(name, x, y, hue) for name, x, y, hue in ends if name]
-    size = axes.bbox.height * 72 / axes.figure.dpi
-    scale = axes.transAxes.inverted()
-    at = [scale.transform(axes.transData.transform((x, y)))[1] * size for _, x, y, _ in named]
-    order = sorted(range(len(named)), key=lambda place: (at[place], -place))
-    heights = [min(max(at[place], 0), size) for place in order]
-    for _ in range(200):  # neighbors that are too close push each other away
-        for low, high in zip(range(len(order)), range(1, len(order)), strict=False):
-            push = (apart - (heights[high] - heights[low])) / 2
-            if push > 0:
-                heights[low] -= push
-                heights[high] += push
-        heights = [min(max(level, 7), size) for level in heights]  # and stay beside the axes
-    for place, level in zip(order, heights, strict=True):
-        name, _, _, hue = named[place]
-        axes.annotate(
-            name,
-            (1, level / size),
-            xycoords="axes fraction",
-            xytext=(away, 0),
-            textcoords="offset points",
-            color=hue,
-            va="center",
-            annotation_clip=False,
-        )
-
-
-def _arrow(axes: Axes, start: Sequence[float], end: Sequence[float], hue: str) -> None:
-    axes.annotate(
-        "",
-        xy=(end[0], end[1]),
-        xytext=(start[0], start[1]),
-        arrowprops={
-            "arrowstyle": "-|>,head_width=.32,head_length=.6",
-            "color": hue,
-            "lw": 2.2,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-    )
-
-
-def _label(
-    axes: Axes, text: str, at: Sequence[float], shift: tuple[float, float], hue: str
-) -> None:
-    axes.annotate(
-        text,
-        (at[0], at[1]),
-        xytext=shift,
-        textcoords="offset points",
-        color=hue,
-        fontweight="bold",
-        ha="left" if shift[0] >= 0 else "right",
-        va="bottom" if shift[1] >= 0 else "top",
-    )
-
-
-def _rim(
-    foot: Array, along: Array, box: tuple[float, float, float, float]
-) -> tuple[tuple[float, float], tuple[int, int]]:
-    """Return where a line leaves a box on its way up, or to the right, and through which side."""
-    left, right, _, top = box
-    way = along if (along[1], along[0]) > (0, 0) else -along
-    with np.errstate(divide="ignore"):
-        to_top = (top - foot[1]) / way[1]
-        to_side = ((right if way[0] > 0 else left) - foot[0]) / way[0]
-    if way[1] and (not way[0] or to_top <= to_side):
-        return (float(foot[0] + to_top * way[0]), top), (0, 1)
-    return (
-        (right if way[0] > 0 else left, float(foot[1] + to_side * way[1])),
-        (1 if way[0] > 0 else -1, 0),
-    )
-
-
-def _heatmap(axes: Axes, matrix: Array, role: str, digits: int, mask: Array | None) -> None:
+def _cells(canvas: Canvas, matrix: Array, role: str, digits: int, first: Box) -> None:
+    """Draw the cells of a matrix, the first of which is given."""
     boolean = matrix.dtype == np.bool_
-    if boolean:
-        mask = matrix
     finite = np.where(np.isfinite(matrix), np.abs(matrix), 0)
     largest = 1.0 if role == "weight" or boolean else float(finite.max()) or 1.0
-    rows, columns = matrix.shape
-    for i in range(rows):
-        for j in range(columns):
-            entry = float(matrix[i, j])
-            hidden = mask is not None and not mask[i, j]
-            strength = min(abs(entry) / largest, 1.0)
-            if hidden or np.isinf(entry):
-                strength = 0.0
-            elif boolean:
-                strength = 0.5
-            hue = palette.NAMES[role if entry >= 0 else "negative"]
-            alpha = 0.04 + 0.92 * strength
-            axes.add_patch(Rectangle((j, i), 1, 1, facecolor=hue.light, alpha=alpha))
-            axes.add_patch(Rectangle((j, i), 1, 1, fill=False, ec=palette.SURFACE.light, lw=2.0))
-            if hidden and boolean:
-                axes.plot(j + 0.5, i + 0.5, "x", color=palette.MUTED.light, ms=6, mew=1.2)
-                continue
-            if hidden:
-                axes.plot([j + 0.3, j + 0.7], [i + 0.3, i + 0.7], color=palette.MUTED.light, lw=1.2)
-                axes.plot([j + 0.3, j + 0.7], [i + 0.7, i + 0.3], color=palette.MUTED.light, lw=1.2)
-                continue
-            ink = palette.text_on(hue, alpha).light
-            if boolean:
-                axes.plot(j + 0.5, i + 0.5, "o", color=ink, ms=5)
-                continue
-            text = number(entry, digits).replace("inf", "∞")
-            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", color=ink)
-    axes.set(xlim=(0, columns), ylim=(rows, 0))
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    across, down = first.right - first.left, first.bottom - first.top
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            x, y = first.left + (j + 0.5) * across, first.top + (i + 0.5) * down
+            strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
+            cell = Box(x - across / 2 + 1, y - down / 2 + 1, x + across / 2 - 1, y + down / 2 - 1)
+            hue = "negative" if role == "score" and value < 0 else role
+            canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
+            if not boolean:
+                look = "soft cell" if np.isinf(value) else "cell"
+                canvas.text(x, y, _entry(value, digits), look, anchor="middle", size=NUMBER)
+            elif value:
+                canvas.dot((x, y), "ink", 4)
+            else:
+                for slope in (1, -1):
+                    canvas.path([(x - 4, y - 4 * slope), (x + 4, y + 4 * slope)], "soft thin")
 
 
-def _names(
-    axes: Axes,
-    shape: tuple[int, ...],
-    rows: Sequence[str] | None,
-    columns: Sequence[str] | None,
+def _plane(
+    canvas: Canvas,
+    limits: tuple[float, float, float, float],
+    most: float,
+    x_label: str,
+    y_label: str,
+) -> Frame:
+    """Return a frame with equal units, grown to both sides to fill the width."""
+    left, right, bottom, top = limits
+    rows = _ticks(bottom, top, 5)
+    start = max(text_width(name, NUMBER) for _, name in rows) + 8
+    head = 26 if y_label else 10
+    across = canvas.width - start - 8
+    unit = min(across / (right - left), most / (top - bottom))
+    spare = (across / unit - (right - left)) / 2
+    limits = (left - spare, right + spare, bottom, top)
+    box = Box(start, head, start + across, head + unit * (top - bottom))
+    canvas.left = start
+    frame = Frame(canvas, box, limits)
+    canvas.height = box.bottom + (46 if x_label else 28)
+    frame.y_axis(rows, y_label)
+    step = rows[1][0] - rows[0][0]
+    count = np.arange(np.ceil(limits[0] / step - 1e-9), limits[1] / step + 1e-9)
+    digits = max(len(name.partition(".")[2]) for _, name in rows)
+    frame.x_axis([(k * step, number(k * step, digits)) for k in count], x_label, lines=True)
+    for ends in ([(limits[0], 0), (limits[1], 0)], [(0, bottom), (0, top)]):
+        canvas.path(frame(ends), "axis")
+    return frame
+
+
+def _chart(
+    canvas: Canvas,
+    part: Chart,
+    x: float,
+    y: float,
+    across: float,
+    tall: float,
+    x_label: str,
+    log_x: bool,
+    log_y: bool,
 ) -> None:
-    axes.xaxis.tick_top()
-    at = np.arange(shape[1]) + 0.5
-    axes.set_xticks(at if columns else [], columns or [], color=palette.MUTED.light)
-    at = np.arange(shape[0]) + 0.5
-    axes.set_yticks(at if rows else [], rows or [], color=palette.MUTED.light)
+    """Draw one chart with its upper left corner at (x, y)."""
+    heights = [line for _, line, _ in part.lines]
+    heights += [middle + sign * half for _, middle, half, _ in part.points for sign in (1, -1)]
+    heights += [np.array([level]) for level, _ in part.levels]
+    every = np.concatenate(heights)
+    low, high = part.y_limits or (float(every.min()), float(every.max()))
+    rows = _log_ticks(low, high) if log_y else _ticks(low, high, 5)
+    start = x + max(text_width(name, NUMBER) for _, name in rows) + 9
+    head = y + (24 if part.title else 0) + (24 if part.y_label else 10)
+    xs = np.asarray(part.x, dtype=float)
+    box = Box(start, head, x + across - 16, head + tall)
+    span = (float(xs[0]), float(xs[-1]))
+    if part.points:  # those at the ends stand free
+        spare = 14 / (box.right - box.left)
+        if log_x:
+            by = (span[1] / span[0]) ** spare
+            span = (span[0] / by, span[1] * by)
+        else:
+            by = (span[1] - span[0]) * spare
+            span = (span[0] - by, span[1] + by)
+    frame = Frame(canvas, box, (*span, low, high), (log_x, log_y))
+    if part.title:
+        canvas.text(x, y + 10, part.title, bold=True)
+    frame.y_axis(rows, part.y_label)
+    columns = _log_ticks(*span) if log_x else _ticks(*span, 5 if across > 300 else 4)
+    if log_x and len(xs) <= 8:
+        columns = [(float(at), f"{at:g}") for at in xs]
+    frame.x_axis(columns, x_label)
+    canvas.path([(box.left, box.bottom), (box.right, box.bottom)], "axis", keep_off=0)
+    canvas.height = max(canvas.height, box.bottom + (46 if x_label else 28))
+
+    named: list[tuple[str, Array, str]] = []
+    for level, name in part.levels:
+        named.append((name, frame([(span[0], level), (span[1], level)]), "soft dashed"))
+    for name, line, look in part.lines:
+        named.append((name, frame(np.stack([xs, line], -1)), look))
+    for _, line, look in named:
+        canvas.path(line, look)
+    for name, middle, half, look in part.points:
+        line = frame(np.stack([xs, middle], -1))
+        named.append((name, line, look))
+        for at, value, reach in zip(xs, middle, half, strict=True):
+            canvas.path(frame([(at, value - reach), (at, value + reach)]), look)
+            canvas.dot(frame((at, value)), look, 3.5)
+    for at, note in part.marks:
+        top = frame((at, high))
+        canvas.path([top, frame((at, low))], "soft thin dotted")
+        canvas.text(top[0] + 6, top[1] + 8, note, "soft", size=NUMBER)
+    _name_curves(canvas, named, box)
+
+
+def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame: Box) -> None:
+    """Write the names of curves, (name, points, look), each where it is nearest to its own alone.
+
+    A name that comes first takes a place from others: the best of several orders is taken.
+    """
+    points = [sampled(line, 4) for _, line, _ in named]
+    offers = {}
+    for i, (name, _, _) in enumerate(named):
+        rest = np.concatenate([NOWHERE, *points[:i], *points[i + 1 :]])
+        if name:
+            offers[i] = _offers(canvas, name, points[i], rest, frame)
+    best: list[tuple[float, Spot, Box]] = []
+    most = (-np.inf, -np.inf)
+    for order in _orders(list(offers)):
+        taken: list[tuple[float, Spot, Box]] = []
+        for i in order:
+            free = (o for o in offers[i] if not any(o[2].overlaps(t[2], 6) for t in taken))
+            if (offer := next(free, None)) is None:
+                break
+            taken.append(offer)
+        else:
+            scores = [score for score, _, _ in taken]
+            if (min(scores, default=0), sum(scores)) > most:
+                most = (min(scores, default=0), sum(scores))
+                best = [taken[order.index(i)] for i in offers]
+    if len(best) < len(offers):
+        raise ValueError(f"no room for the names {[name for name, _, _ in named]}")
+    for i, (_, spot, _) in zip(offers, best, strict=True):
+        name, _, look = named[i]
+        canvas.text(*spot[:2], name, look.split()[0], anchor=spot.anchor, bold=True)
+
+
+def _orders(names: Sequence[int]) -> Iterable[Sequence[int]]:
+    """Return all orders of a few names; of many, those in which each comes first, either way."""
+    if len(names) <= 5:
+        return itertools.permutations(names)
+    rest = [[other for other in names if other != name] for name in names]
+    pairs = zip(names, rest, strict=True)
+    return [[name, *way] for name, others in pairs for way in (others, others[::-1])]
+
+
+def _offers(
+    canvas: Canvas, name: str, points: Array, rest: Array, frame: Box
+) -> list[tuple[float, Spot, Box]]:
+    """Return the free places for the name of a curve, the best first, each with its score."""
+    spots, places = [], []
+    for place in range(0, len(points), 3):
+        x, y = points[place]
+        around = [Spot(x, y + away, "middle") for d in (12, 15, 19, 26) for away in (-d, d)]
+        for d, up in itertools.product((8, 16), (0, -9, 9)):
+            around += [Spot(x + d, y + up, "start"), Spot(x - d, y + up, "end")]
+        for spot in around:
+            box = canvas.box(spot, name, bold=True)
+            beside = frame.left <= box.left and box.right <= frame.right + 14
+            if beside and frame.top - 6 <= box.top and box.bottom <= frame.bottom:
+                spots.append((spot, box))
+                places.append(place)
+    if not spots:
+        return []
+    boxes = [box for _, box in spots]
+    letters = [ink(box) for box in boxes]
+    to_own = distances(letters, points)
+    own = to_own.min(axis=1)
+    # What is farther along the curve than the name is long counts as another curve.
+    reach = 15 + text_width(name) / 4
+    to_own[np.abs(np.arange(len(points)) - np.array(places)[:, np.newaxis]) < reach] = np.inf
+    alone = np.minimum(np.minimum(to_own.min(axis=1), distances(letters, rest).min(axis=1)), 60)
+    room = canvas.rooms(boxes)
+    aside = np.abs(points[places, 0] - (frame.left + frame.right) / 2)
+    score = alone - 3 * own - 10 * np.clip(own + 4 - alone, 0, 5) - 0.02 * aside
+    score -= 200 * np.maximum(2 - room, 0)
+    order = [int(k) for k in np.argsort(-score, kind="stable") if room[k] >= 0]
+    return [(float(score[k]), *spots[k]) for k in order]
+
+
+def _name_tip(canvas: Canvas, name: str, start: Array, end: Array, role: str) -> None:
+    right, down = (float(v) for v in end - start)
+    first = float(np.degrees(np.arctan2(-down, right)))
+    canvas.label(name, end, role, first=first, away=7)
+
+
+def _clipped(line: Array, limits: tuple[float, float, float, float]) -> Array | None:
+    """Return the part of a segment that lies within limits (Liang and Barsky)."""
+    a, way = line[0], line[1] - line[0]
+    first, last = 0.0, 1.0
+    for axis in (0, 1):
+        low, high = limits[2 * axis], limits[2 * axis + 1]
+        if way[axis] == 0:
+            if not low <= a[axis] <= high:
+                return None
+            continue
+        enter, leave = sorted([(low - a[axis]) / way[axis], (high - a[axis]) / way[axis]])
+        first, last = max(first, enter), min(last, leave)
+    return np.array([a + first * way, a + last * way]) if first < last else None
+
+
+def _ticks(low: float, high: float, count: int) -> list[tuple[float, str]]:
+    """Return about as many round numbers between two, as they are written."""
+    rough = (high - low) / count
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = min((m * power for m in (1, 2, 2.5, 5, 10)), key=lambda s: abs(np.log(s / rough)))
+    digits = next(d for d in range(9) if np.isclose(step, round(float(step), d), rtol=1e-9))
+    first = int(np.ceil(low / step - 1e-9))
+    last = int(np.floor(high / step + 1e-9))
+    return [(k * step, number(k * step, digits)) for k in range(first, last + 1)]
+
+
+def _log_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Return powers of ten, or 1, 2, 5 and so on where these are few."""
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    step = 2 if high / low > 1e6 else 1
+    factors = (1, 2, 5) if high / low < 300 else (1,)
+    values = [f * 10.0**p for p in powers if p % step == 0 for f in factors]
+    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return [
+        (v, f"{v:g}" if v < 1e4 else "10" + str(round(np.log10(v))).translate(raised))
+        for v in values
+        if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)
+    ]

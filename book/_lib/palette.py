@@ -1,93 +1,89 @@
-"""The colors of the book: one role, one color, on every page and in both themes.
+"""The colors of the book, in the light and the dark theme: the only place that names any.
 
-The hues are those of Okabe and Ito, which color-blind readers can tell apart, darkened for
-white paper and lightened for a dark screen.
+One role, one color, in formulas, tables and figures alike. The roles differ from each other in
+lightness as well as in hue, so that a reader with any of the common color-vision deficiencies
+can tell them apart.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 
 class Color(NamedTuple):
-    """A color on light and on dark ground."""
+    """A color on light and on dark paper."""
 
     light: str
     dark: str
 
 
-INK = Color("#1f2733", "#e7eaf0")  # text, axes, words
-MUTED = Color("#5c6675", "#a7b0be")  # ticks, notes
-FAINT = Color("#d5dae2", "#3c4454")  # grid, frames
-SURFACE = Color("#fdfdfe", "#14181e")  # the ground itself
-QUERY = Color("#0b66a8", "#62b5ec")  # blue
-KEY = Color("#b8500a", "#f2a15c")  # vermilion
-VALUE = Color("#0a7d5d", "#45c9a1")  # green
-CONTEXT = Color("#96457f", "#e08fc6")  # purple: what attention returns
-WEIGHT = Color("#0a5c97", "#5fb2ea")  # shares, always blue
-SCORE = Color("#8a6a00", "#e0bd4a")  # positive scores, ochre
-NEGATIVE = Color("#a83f2d", "#f08c76")  # negative scores, red
+PAPER = Color("#fcfbf8", "#14181e")
+RAISED = Color("#f5f3ee", "#1b2027")  # the ground of code
+INK = Color("#1d2430", "#dfe3e8")
+SOFT = Color("#5a6372", "#98a2b0")  # notes, axes
+LINK = Color("#0b5a94", "#7cb7e8")
+OK = Color("#14724c", "#5cc79a")  # what was checked
+RULE = Color("#dcd8ce", "#323a45")
+FAINT = Color("#858a93", "#727c8a")
+QUERY = Color("#0170c1", "#a9caf8")
+KEY = Color("#933321", "#f9c084")
+VALUE = Color("#276e4a", "#4ed9ba")
+SCORE = Color("#9d6000", "#b8a52a")
+WEIGHT = Color("#3f35b3", "#8a80f0")
+CONTEXT = Color("#772b64", "#c686b0")
+NEGATIVE = Color("#d5175a", "#f46d79")  # scores below zero
 
-# Numbers on colored cells: in the theme's own way round, dark in both, or the other way round.
-PLAIN = Color("#010203", "#ffffff")
-PITCH = Color("#020304", "#020304")
-REVERSE = Color("#fefefe", "#030405")
-
-NAMES = {
-    "ink": INK,
-    "muted": MUTED,
-    "faint": FAINT,
-    "surface": SURFACE,
+GROUNDS = {"paper": PAPER, "raised": RAISED}
+TEXT = {"ink": INK, "soft": SOFT, "link": LINK, "ok": OK}
+LINES = {"rule": RULE, "faint": FAINT}
+ROLES = {
     "query": QUERY,
     "key": KEY,
     "value": VALUE,
-    "context": CONTEXT,
-    "weight": WEIGHT,
     "score": SCORE,
+    "weight": WEIGHT,
+    "context": CONTEXT,
     "negative": NEGATIVE,
-    "plain": PLAIN,
-    "pitch": PITCH,
-    "reverse": REVERSE,
 }
 
 
-def luminance(color: Sequence[float]) -> float:
-    """Return the relative luminance of an sRGB color, by the definition of WCAG 2.2."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def css_variables() -> str:
+    """Return one block of tokens, each with its color in both themes."""
+    colors = GROUNDS | TEXT | LINES | ROLES
+    lines = (
+        f"  --{name}: light-dark({light}, {dark});\n" for name, (light, dark) in colors.items()
+    )
+    return f":root {{\n{''.join(lines)}}}\n"
 
 
-def contrast(text: str, hue: str, alpha: float, surface: str) -> float:
-    """Return the contrast of a text on a surface that is covered with a hue of some opacity."""
-
-    def rgb(code: str) -> list[float]:
-        return [int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-
-    covered = [alpha * h + (1 - alpha) * s for h, s in zip(rgb(hue), rgb(surface), strict=True)]
-    darker, brighter = sorted((luminance(rgb(text)), luminance(covered)))
+def contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the contrast of two sRGB colors, by the definition of WCAG 2.2."""
+    darker, brighter = sorted((_luminance(one), _luminance(other)))
     return (brighter + 0.05) / (darker + 0.05)
 
 
-def text_on(hue: Color, alpha: float) -> Color:
-    """Return the text color that reads best, in the worse theme, on a hue of some opacity."""
-
-    def worse(text: Color) -> float:
-        return min(contrast(text[t], hue[t], alpha, SURFACE[t]) for t in (0, 1))
-
-    return max((PLAIN, PITCH, REVERSE), key=worse)
+def rgb(code: str) -> list[float]:
+    """Return the three parts of a color, from 0 to 1."""
+    return [int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)]
 
 
-def css_variables() -> str:
-    """Return the style sheet that gives every role its color in both themes."""
-
-    def block(selector: str, theme: int) -> str:
-        lines = (f"  --figure-{name}: {color[theme]};" for name, color in NAMES.items())
-        return f"{selector} {{\n" + "\n".join(lines) + "\n}\n"
-
-    return block(":root", 0) + block('html[data-theme="dark"]', 1)
+def mixed(role: str, opacity: float, theme: int) -> list[float]:
+    """Return the color of paper that is covered with the color of a role."""
+    over, under = rgb(ROLES[role][theme]), rgb(GROUNDS["paper"][theme])
+    return [opacity * a + (1 - opacity) * b for a, b in zip(over, under, strict=True)]
 
 
-def with_variables(svg: str) -> str:
-    """Replace each color of the light theme by its variable."""
-    for name, color in NAMES.items():
-        svg = svg.replace(color.light, f"var(--figure-{name}, {color.light})")
-    return svg
+@cache
+def strongest(role: str) -> float:
+    """Return the opacity up to which a role's color lets ink be read on it, in both themes."""
+    steps = [step / 100 for step in range(80, 0, -1)]
+    return next(
+        step
+        for step in steps
+        if all(contrast(rgb(TEXT["ink"][t]), mixed(role, step, t)) >= 4.6 for t in (0, 1))
+    )
+
+
+def _luminance(color: Sequence[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -111,7 +111,8 @@ def streaming_attention(
 
     >>> import numpy as np
     >>> from selfattn_ref import streaming_attention
-    >>> query, key, value = [[1.0]], [[0.0], [np.log(2)]], [[3.0, 0.0], [0.0, 3.0]]
+    >>> query, key = [[1.0]], [[0.0], [np.log(2)]]
+    >>> value = [[3.0, 0.0], [0.0, 3.0]]
     >>> streaming_attention(query, key, value, block_size=1)
     array([[1., 2.]])
     """

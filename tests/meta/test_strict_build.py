@@ -33,7 +33,7 @@ DEFECTS = {
     "picture": ("# G\n\n![](dot.svg)\n", "image without a caption"),
     "warning": (cell("import warnings\nwarnings.warn('beware')", "H"), "stderr"),
     "drawing": (
-        cell("from book._lib import figures\nfigures.bars(['a'], [('b', [1], 'key')], y_label='y',"
+        cell("from book._lib import figures\nfigures.bars(['a'], [('b', [1], 'key')], x_label='y',"
              " alt='One bar of height 1, drawn in the color of keys.')", "I"),
         "image without a caption",
     ),
@@ -45,15 +45,26 @@ WRONG_NUMBER = cell(
 
 def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.CompletedProcess[str]:
     """Build a book of the given pages as `make book` does."""
-    for name in ("selfattn_ref", "tools", "book/_ext", "book/_lib", "book/assets"):
+    for name in (
+        "selfattn_ref",
+        "tools",
+        "book/_ext",
+        "book/_lib",
+        "book/_theme",
+        "book/assets",
+        "tests/theorems",
+        "tests/derivations",
+    ):
         shutil.copytree(ROOT / name, folder / name)
-    for name in ("_config.yml", "requirements.txt"):
+    for name in ("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     (folder / "book" / "index.md").write_text("# Index\n")
     (folder / "book" / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     for name, (text, _) in pages.items():
-        (folder / "book" / f"{name}.md").write_text(text)
+        page = folder / "book" / f"{name}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text)
     chapters = "".join(f"  - file: book/{name}\n" for name in pages)
     (folder / "_toc.yml").write_text(f"format: jb-book\nroot: book/index\nchapters:\n{chapters}")
     environment = os.environ | {"PYTHONPATH": ""}

@@ -1,4 +1,4 @@
-"""Figures: readable in both themes and on a phone, described, and the same at every build."""
+"""Figures: readable at two widths and in both themes, described, and the same at every build."""
 
 import itertools
 import re
@@ -7,11 +7,14 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from book._ext.inline_figures import DESCRIPTION, inline
 from book._lib import figures, palette
+from book._lib.canvas import Canvas, text_width
+from book._lib.figures import Chart
+from tests.pages.sources import ROOT
 
 ALT = "Two by two shares; the larger ones, 0.75 each, stand on the diagonal."
 SHARES = np.array([[0.75, 0.25], [0.25, 0.75]])
+STYLE = (ROOT / "book" / "_theme" / "page" / "figures.css").read_text(encoding="utf-8")
 
 
 def drawings() -> dict[str, figures.Drawing]:
@@ -19,51 +22,49 @@ def drawings() -> dict[str, figures.Drawing]:
     x = np.linspace(0, 1, 5)
     return {
         "plane": figures.plane(
-            {"a": (1, 1)}, vectors={"b": (2, 1)}, moves=[((0, 0), (1, 2), "c", "key")],
-            segments=[((0, 0), (2, 2))], regions=True, limits=(0, 3, 0, 3), alt=ALT,
+            [("a", (1, 1), "ink")], vectors=[("b", (2, 1), "value")], regions=True,
+            moves=[((0, 0), (1, 2), "c", "key")], segments=[((0, 0), (2, 2))],
+            limits=(0, 3, 0, 3), x_label="x", y_label="y", alt=ALT,
         ),
         "heatmaps": figures.heatmaps(
             [("weights", SHARES, "weight"), ("scores", SHARES - 0.5, "score")], rows=["a", "b"],
-            columns=["a", "b"], mask=np.tril(np.ones((2, 2), dtype=bool)), alt=ALT,
+            columns=["c", "d"], wide=True, alt=ALT,
         ),
-        "curves": figures.curves(
-            x, [("a", x, "query")], marks=[(0.5, "half")], notes=[(0.2, 0.2, "b", "key")],
-            x_label="x", y_label="y", alt=ALT,
+        "masks": figures.heatmaps(
+            [("mask", SHARES > 0.5, "weight"),
+             ("masked", np.where(SHARES > 0.5, SHARES, -np.inf), "score")], alt=ALT,
         ),
-        "bars": figures.bars(["a", "b"], [("c", SHARES[0], "key")], y_label="y", alt=ALT),
-        "flows": figures.flows(
-            SHARES, ["a", "b"], taker_title="takes", giver_title="gives", alt=ALT,
+        "charts": figures.charts(
+            Chart(x, [("up", x, "ink"), ("down", 1 - x, "ink dashed")], "A", "y",
+                  levels=[(0.3, "level")], marks=[(0.5, "half")]),
+            Chart(x, title="B", points=[("seen", x, 0.1 + x, "ink")], y_limits=(-1, 3)),
+            x_label="x", alt=ALT,
         ),
+        "logarithms": figures.charts(
+            Chart(np.geomspace(1, 4096, 9), [("steep", np.geomspace(1, 1e8, 9), "ink")]),
+            x_label="x", log_x=True, log_y=True, alt=ALT,
+        ),
+        "bars": figures.bars(["a", "b"], [("", SHARES[0], "key")], x_label="y",
+                             levels=[(0.5, "half", "ink")], alt=ALT),
+        "grouped bars": figures.bars(
+            ["a", "b"], [("c", SHARES[0], "key"), ("d", -SHARES[1], "soft")], x_label="y", alt=ALT
+        ),
+        "flows": figures.flows(SHARES, ["a", "b"], row=0, taker_title="takes", giver_title="gives",
+                               alt=ALT),
         "grids": figures.grids(
-            [("before", np.eye(2), {}), ("after", SHARES, {"a": ((1, 2), "query")})],
+            [("before", np.eye(2), []), ("after", SHARES, [("a", (1, 2), "query")])],
             limits=(-1, 3, -1, 3), alt=ALT,
         ),
         "levels": figures.levels(
-            [("keys", np.array([2.0, 1.0]), {"a": np.array([1.0, 2.0])}, (-1, 0, 1, 2))],
+            [("keys", np.array([2.0, 1.0]), [("a", np.array([1.0, 2.0]))], (-1, 0, 1, 2))],
             limits=[(-1, 3, -1, 3)], query_name="query", alt=ALT,
         ),
         "walks": figures.walks(
             np.array([[0, 1, 0, -1, 0]]), np.sqrt(x), "root", x_label="x", y_label="y", alt=ALT
         ),
-        "panels": figures.panels(
-            [("A", "y", x, [("a", x, "query"), ("b", x, "key")]), ("B", "y", x, [("", x, "ink")])],
-            y_limits=[(0, 1), (0, 2)], x_label="x", alt=ALT,
-        ),
-        "intervals": figures.intervals(
-            x, [("a", x, 0.1 + x, "score")], level=(0.5, "half"), y_limits=(-1, 2), x_label="x",
-            y_label="y", alt=ALT,
-        ),
-        "bars with levels": figures.bars(
-            ["a", "b"], [("c", SHARES[0], "key")], y_label="y", levels=[(0.5, "half", "ink")],
-            alt=ALT,
-        ),
-        "masks": figures.heatmaps(
-            [("mask", SHARES > 0.5, "weight"),
-             ("masked", np.where(SHARES > 0.5, SHARES, -np.inf), "score")], across=2, alt=ALT,
-        ),
         "network": figures.network(
-            ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "faint"), (1, 0, 1, "key")],
-            notes=[(0.5, 0.5, "ahead", "key")], alt=ALT,
+            ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "thin soft"), (1, 0, 1, "soft dashed")],
+            alt=ALT,
         ),
     }  # fmt: skip
 
@@ -72,112 +73,196 @@ DRAWINGS = drawings()
 EVERY_DRAWING = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS)
 
 
+def layouts(drawing: figures.Drawing) -> tuple[ET.Element, ET.Element]:
+    """Return the wide and the narrow layout of a drawing."""
+    wide, narrow = ET.fromstring(drawing.html)
+    return wide, narrow
+
+
 class TestDrawing:
     @EVERY_DRAWING
-    def test_it_carries_its_description(self, drawing: figures.Drawing) -> None:
-        assert ET.fromstring(drawing.svg).findtext(DESCRIPTION) == ALT
+    def test_it_says_what_it_shows_and_its_parts_are_silent(self, drawing: figures.Drawing) -> None:
+        whole = ET.fromstring(drawing.html)
+        assert (whole.get("role"), whole.get("aria-label")) == ("img", ALT)
+        assert [part.get("aria-hidden") for part in whole] == ["true", "true"]
 
     def test_a_description_that_says_nothing_is_refused(self) -> None:
         with pytest.raises(ValueError, match="alt must state what the figure shows"):
-            figures.bars(["a"], [("b", np.ones(1), "key")], y_label="y", alt="A bar chart.")
+            figures.bars(["a"], [("b", np.ones(1), "key")], x_label="y", alt="A bar chart.")
+
+    def test_a_description_is_escaped(self) -> None:
+        alt = f'It says "<a> & b": {ALT}'
+        drawing = figures.bars(["a"], [("", np.ones(1), "key")], x_label="y", alt=alt)
+        assert ET.fromstring(drawing.html).get("aria-label") == alt
 
     @EVERY_DRAWING
-    def test_it_fits_a_phone_with_readable_letters(self, drawing: figures.Drawing) -> None:
-        width = float(ET.fromstring(drawing.svg).attrib["width"].removesuffix("pt"))
-        shrink = min(1.0, 350 / (width * 4 / 3))
-        sizes = [float(size) for size in re.findall(r"font(?:-size)?: ?([\d.]+)px", drawing.svg)]
-        assert sizes
-        assert min(sizes) * 4 / 3 * shrink >= 9
+    def test_it_has_a_layout_for_the_column_and_one_for_a_phone(
+        self, drawing: figures.Drawing
+    ) -> None:
+        wide, narrow = layouts(drawing)
+        assert wide.get("class") == "figure-wide"
+        assert wide.get("width") == ("738" if "spanning" in drawing.html[:40] else "567")
+        assert (narrow.get("class"), narrow.get("width")) == ("figure-narrow", "347")
+        for svg in (wide, narrow):
+            assert svg.get("viewBox") == f"0 0 {svg.get('width')} {svg.get('height')}"
+            assert float(svg.get("height", "inf")) <= 700
 
     @EVERY_DRAWING
-    def test_every_color_is_of_the_palette(self, drawing: figures.Drawing) -> None:
-        ours = {color.light for color in palette.NAMES.values()}
-        # Matplotlib writes the black of paths that are not drawn.
-        assert set(re.findall(r"#[0-9a-f]{6}\b", drawing.svg)) - {"#000000"} <= ours
+    def test_no_text_is_smaller_than_twelve_pixels(self, drawing: figures.Drawing) -> None:
+        for svg in layouts(drawing):
+            texts = list(svg.iter("text"))
+            sizes = [float(t.get("font-size") or svg.get("font-size", "0")) for t in texts]
+            assert min(sizes) >= 12
 
-    def test_names_at_the_ends_of_lines_do_not_overlap(self) -> None:
-        x = np.linspace(0, 1, 5)
-        lines = [(name, x, "ink") for name in ("first", "second", "third")]
-        svg = figures.panels([("A", "y", x, lines)], x_label="x", alt=ALT).svg
-        at = [
-            float(re.findall(r'y="([\d.]+)"', svg[: svg.index(f">{name}<")])[-1])
-            for name, _, _ in lines
-        ]
-        assert min(abs(a - b) for a, b in itertools.combinations(at, 2)) >= 13
+    @EVERY_DRAWING
+    def test_its_only_colors_are_classes_that_the_style_sheet_defines(
+        self, drawing: figures.Drawing
+    ) -> None:
+        assert not re.search(r'\b(fill|stroke|color|style)="|#[0-9a-f]{3}', drawing.html)
+        for look in re.findall(r'class="([^"]+)"', drawing.html):
+            for name in set(look.split()) - {"drawing"}:
+                assert f".{name} " in STYLE, f"{name} has no style"
+
+    @EVERY_DRAWING
+    def test_it_has_no_ids_that_could_meet_those_of_the_page(
+        self, drawing: figures.Drawing
+    ) -> None:
+        assert 'id="' not in drawing.html
+        assert "url(" not in drawing.html
 
     def test_two_builds_give_the_same_bytes(self) -> None:
-        assert {k: d.svg for k, d in drawings().items()} == {k: d.svg for k, d in DRAWINGS.items()}
+        assert {k: d.html for k, d in drawings().items()} == {
+            k: d.html for k, d in DRAWINGS.items()
+        }
+
+
+class TestTexts:
+    def test_texts_that_overlap_are_refused(self) -> None:
+        canvas = Canvas(200)
+        canvas.height = 100
+        canvas.text(20, 50, "one")
+        canvas.text(30, 52, "two")
+        with pytest.raises(ValueError, match="'one' and 'two' overlap"):
+            canvas.svg("")
+
+    @pytest.mark.parametrize("x, y", [(-4, 50), (190, 50), (20, 2), (20, 98)])
+    def test_a_text_that_leaves_the_drawing_is_refused(self, x: float, y: float) -> None:
+        canvas = Canvas(200)
+        canvas.height = 100
+        canvas.text(x, y, "outside")
+        with pytest.raises(ValueError, match="'outside' leaves the drawing"):
+            canvas.svg("")
+
+    def test_labels_of_close_points_find_places_apart(self) -> None:
+        points = [(name, (1 + k / 50, 1), "ink") for k, name in enumerate(("one", "two", "three"))]
+        drawing = figures.plane(points, limits=(0, 2, 0, 2), alt=ALT)
+        assert all(drawing.html.count(f">{name}<") == 2 for name, _, _ in points)
+
+    def test_widths_are_those_of_the_face(self) -> None:
+        # The digits of the face are as wide as each other, and 497 of 1000 to the em.
+        assert text_width("0123", 100) == pytest.approx(4 * 49.7)
+
+    def test_a_letter_that_the_face_lacks_is_refused(self) -> None:
+        with pytest.raises(KeyError):
+            text_width("⟂")
+
+    def test_the_name_of_a_curve_stands_nearest_to_it(self) -> None:
+        x = np.linspace(2, 3, 50)
+        levels = {"low": 0.1, "middle": 0.5, "high": 0.9}
+        lines = [(name, np.full(50, level), "ink") for name, level in levels.items()]
+        drawing = figures.charts(Chart(x, lines, y_limits=(0, 1)), x_label="x", alt=ALT)
+        for svg in layouts(drawing):
+            y = {t.text: float(t.get("y", "nan")) for t in svg.iter("text")}
+            zero, one = y["0.0"], y["1.0"]
+            for name in levels:
+                height = (y[name] - zero) / (one - zero)
+                assert min(levels, key=lambda other: abs(levels[other] - height)) == name
 
 
 class TestHeatmaps:
     def test_minus_infinity_is_written_and_does_not_fade_the_rest(self) -> None:
         scores = np.array([[2.0, -np.inf], [1.0, -4.0]])
-        drawn = figures.heatmaps([("masked scores", scores, "score")], alt=ALT).svg
+        drawn = figures.heatmaps([("masked scores", scores, "score")], alt=ALT).html
         assert "−∞" in drawn
         assert "−4.00" in drawn
         assert "nan" not in drawn
 
     def test_a_boolean_matrix_shows_no_numbers(self) -> None:
-        drawn = figures.heatmaps([("mask", SHARES > 0.5, "weight")], alt=ALT).svg
+        drawn = figures.heatmaps([("mask", SHARES > 0.5, "weight")], alt=ALT).html
         assert "1.00" not in drawn
         assert "0.00" not in drawn
 
+    def test_the_larger_number_has_the_stronger_color(self) -> None:
+        drawn = figures.heatmaps([("", np.array([[0.1, 0.5, 0.9]]), "weight")], alt=ALT).html
+        strengths = [float(s) for s in re.findall(r'fill-opacity="([^"]+)"', drawn)[:3]]
+        assert strengths == sorted(set(strengths))
 
-class TestInline:
-    @EVERY_DRAWING
-    def test_ids_are_those_of_one_figure_and_every_reference_finds_one(
-        self, drawing: figures.Drawing
-    ) -> None:
-        page = inline(palette.with_variables(drawing.svg), "drawing-7-", ALT)
-        ids = re.findall(r'\bid="([^"]+)"', page)
-        assert len(set(ids)) == len(ids)
-        assert all(name.startswith("drawing-7-") for name in ids)
-        for name in re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', page):
-            assert "".join(name) in ids
 
-    @EVERY_DRAWING
-    def test_it_speaks_and_styles_nothing_but_itself(self, drawing: figures.Drawing) -> None:
-        page = inline(drawing.svg, "x", 'A "quoted" description')
-        assert 'role="img" aria-label="A &quot;quoted&quot; description"' in page
-        assert "<style" not in page
-        assert "<?xml" not in page
-        ET.fromstring(page)
+def seen(color: list[float], matrix: np.ndarray) -> np.ndarray:
+    """Return CIELAB of an sRGB color as an eye with the given deficiency sees it."""
+    linear = np.array([c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color])
+    to_xyz = np.array(
+        [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
+         [0.0193339, 0.1191920, 0.9503041]]
+    )  # fmt: skip
+    relative = to_xyz @ np.clip(matrix @ linear, 0, 1) / to_xyz.sum(axis=1)
+    f = np.where(relative > 216 / 24389, np.cbrt(relative), (24389 / 27 * relative + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
-    def test_every_color_becomes_a_variable_that_the_style_sheet_defines(self) -> None:
-        page = palette.with_variables(DRAWINGS["heatmaps"].svg)
-        used = set(re.findall(r"var\((--figure-[a-z]+), #[0-9a-f]{6}\)", page))
-        light, dark = palette.css_variables().split('html[data-theme="dark"]')
-        assert used
-        for name in used:
-            assert f"{name}: " in light
-            assert f"{name}: " in dark
+
+# Machado, Oliveira and Fernandes (2009), severity 1.
+EYES = {
+    "all cones": np.eye(3),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+         [-0.003882, -0.048116, 1.051998]]),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+         [-0.011820, 0.042940, 0.968881]]),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
+         [0.004733, 0.691367, 0.303900]]),
+}  # fmt: skip
+EVERY_THEME = pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 
 
 class TestPalette:
-    @pytest.mark.parametrize("theme", [0, 1])
-    def test_text_and_lines_stand_out_from_the_ground(self, theme: int) -> None:
-        ground = palette.SURFACE[theme]
-        for name in set(palette.NAMES) - {"faint", "surface", "plain", "pitch", "reverse"}:
-            color = palette.NAMES[name][theme]
-            assert palette.contrast(color, ground, 0, ground) >= 4.5, name
+    @EVERY_THEME
+    @pytest.mark.parametrize("ground", palette.GROUNDS)
+    @pytest.mark.parametrize("name", palette.TEXT | palette.ROLES)
+    def test_text_of_every_color_stands_out_from_every_ground(
+        self, name: str, ground: str, theme: int
+    ) -> None:
+        color = (palette.TEXT | palette.ROLES)[name][theme]
+        under = palette.GROUNDS[ground][theme]
+        assert palette.contrast(palette.rgb(color), palette.rgb(under)) >= 4.5
 
-    @pytest.mark.parametrize("role", ["weight", "score", "negative"])
-    def test_numbers_stand_out_from_cells_of_any_strength(self, role: str) -> None:
-        hue = palette.NAMES[role]
-        for alpha in np.linspace(0.04, 0.96, 47):
-            text = palette.text_on(hue, alpha)
-            for theme in (0, 1):
-                ratio = palette.contrast(text[theme], hue[theme], alpha, palette.SURFACE[theme])
-                assert ratio >= 4.5
+    @EVERY_THEME
+    @pytest.mark.parametrize("role", palette.ROLES)
+    def test_ink_stands_out_from_the_strongest_cell(self, role: str, theme: int) -> None:
+        cell = palette.mixed(role, palette.strongest(role), theme)
+        assert palette.contrast(palette.rgb(palette.TEXT["ink"][theme]), cell) >= 4.5
+        assert palette.strongest(role) > 0.4
 
     def test_contrast_is_that_of_wcag(self) -> None:
         # Black on white is 21 by definition; gray #767676 is the darkest-known 4.54.
-        assert palette.contrast("#000000", "#ffffff", 1.0, "#ffffff") == pytest.approx(21)
-        assert palette.contrast("#767676", "#ffffff", 1.0, "#ffffff") == pytest.approx(
-            4.54, abs=0.01
-        )
+        white = palette.rgb("#ffffff")
+        assert palette.contrast(palette.rgb("#000000"), white) == pytest.approx(21)
+        assert palette.contrast(palette.rgb("#767676"), white) == pytest.approx(4.54, abs=0.01)
 
-    def test_no_two_roles_share_a_color(self) -> None:
-        for theme in (0, 1):
-            colors = [c[theme] for n, c in palette.NAMES.items() if n not in {"pitch"}]
-            assert len(set(colors)) == len(colors)
+    @EVERY_THEME
+    @pytest.mark.parametrize("eye", EYES)
+    def test_every_eye_can_tell_the_roles_apart(self, eye: str, theme: int) -> None:
+        colors = {
+            name: seen(palette.rgb(color[theme]), EYES[eye])
+            for name, color in palette.ROLES.items()
+        }
+        for one, other in itertools.combinations(colors, 2):
+            assert np.linalg.norm(colors[one] - colors[other]) >= 14, f"{one} and {other}"
+
+    def test_the_style_sheet_gets_every_color_in_both_themes(self) -> None:
+        css = palette.css_variables()
+        named = dict(re.findall(r"--([a-z]+): light-dark\(([^)]+)\);", css))
+        assert named["weight"] == ", ".join(palette.ROLES["weight"])
+        assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - {"label", "wide"} <= set(named)
+        assert set(palette.ROLES) <= set(named)

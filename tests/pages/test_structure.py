@@ -20,7 +20,8 @@ SECTIONS = ["The rule", "What can go wrong", "Exercises", "In practice", "Furthe
 
 class TestAllPages:
     def test_every_file_of_the_book_is_in_the_table_of_contents(self) -> None:
-        assert sorted(BOOK.rglob("*.md")) == sorted(PAGES)
+        written = [p for p in BOOK.rglob("*.md") if not re.fullmatch(r"SA\d{3}", p.stem)]
+        assert sorted(written) == sorted(PAGES)
 
     def test_no_page_stands_twice_in_the_table_of_contents(self) -> None:
         assert len(set(PAGES)) == len(PAGES)
@@ -64,7 +65,7 @@ class TestAllPages:
                 continue
             lines = [line for line in cell.code.splitlines() if line.strip()]
             assert len(lines) <= 12, f"{relative(page)}: {len(lines)} lines from {lines[0]!r}"
-            assert max(map(len, lines)) <= 92, f"{relative(page)}: a long line in {lines[0]!r}"
+            assert max(map(len, lines)) <= 76, f"{relative(page)}: a long line in {lines[0]!r}"
             for node in ast.walk(ast.parse(cell.code)):
                 names = []
                 if isinstance(node, ast.Import):

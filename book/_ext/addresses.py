@@ -1,0 +1,39 @@
+"""Give every page the address that it keeps: /, /causal/masking.html, /SA016/.
+
+A citation of a page must resolve for longer than the folders of the sources stay as they are. A
+link names the file, SA016/index.html, so that a copy of the site on a disk works, too.
+"""
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+
+EXAMPLE = re.compile(r"book/examples/(SA\d{3})")
+
+
+def address(page: str) -> str:
+    """Return where a page stands in the site, without its suffix."""
+    example = EXAMPLE.fullmatch(page)
+    return f"{example[1]}/index" if example else page.removeprefix("book/")
+
+
+class BookBuilder(StandaloneHTMLBuilder):
+    """The builder "html", with addresses of our own and a search of our own."""
+
+    search = False  # Sphinx's index would make the reader fetch the whole book
+
+    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
+        """Return the address of a page, relative to the root of the site."""
+        return super().get_target_uri(address(docname), typ)
+
+    def get_outfilename(self, pagename: str) -> str:
+        """Return the file of a page."""
+        return super().get_outfilename(address(pagename))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_builder(BookBuilder, override=True)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,381 @@
+"""The blocks of a lesson: statements, proofs, exercises, cells with their checks, notes.
+
+The directives are those of sphinx-proof, sphinx-exercise and MyST-NB. What they write is here:
+one system of type, folded by `details`, which needs no script.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
+from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
+
+logger = logging.getLogger(__name__)
+
+CHECKED_BY = re.compile(r"Checked by (tests/theorems/test_\w+)\.py::(\w+)\.")
+AGREES = re.compile(r'class="checked">(SA\d{3}) checked: (.*?) agrees? \((.*?)\)<')
+# numpydoc makes the numbers of references unique in the book; a reader needs them in one docstring.
+DOCSTRING_REFERENCE = re.compile(r"R[0-9a-f]{12}-(\d+)")
+GLOSSARY = "book/reference/glossary"
+BIBLIOGRAPHY = "book/reference/bibliography"
+COMMENT = re.compile(r'(?<=<span class="c1">)[^<]*')
+ROLES = {
+    **{name: name for name in ("query", "key", "value", "score", "weight", "context")},
+    "querie": "query",
+    "share": "weight",
+}
+ROLE = re.compile(rf"\b({'|'.join(ROLES)})s?\b", re.I)
+STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
+NOTED = re.compile(r"book/(concepts|causal|beyond|scaling|analogies)/")
+
+
+class margin_notes(nodes.General, nodes.Element):  # type: ignore[misc]
+    """Notes of the margin, which fold into the text where there is no margin."""
+
+
+class margin_note(nodes.General, nodes.TextElement):  # type: ignore[misc]
+    """One of them: a definition or a source, with its name."""
+
+
+def level(env: BuildEnvironment, page: str) -> str:
+    """Return the level that the front matter of a page gives."""
+    return str(env.metadata.get(page, {}).get("level", ""))
+
+
+def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put what belongs together into one block."""
+    if app.builder.format != "html":
+        return
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        found = CHECKED_BY.fullmatch(paragraph.astext())
+        if found:
+            _tested(app, doctree, page, paragraph, found)
+    for cell in list(doctree.findall(nodes.container)):
+        if cell.get("nb_element") == "cell_code":
+            _agreed(app, cell, page)
+    for text in list(doctree.findall(nodes.Text)):
+        found = DOCSTRING_REFERENCE.fullmatch(text.strip("[]"))
+        if found:
+            text.parent.replace(text, nodes.Text(text.replace(found[0], found[1])))
+    for head in doctree.findall(nodes.thead):
+        for name in head.findall(nodes.paragraph):
+            name["classes"] += [
+                ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES
+            ]
+    name_folds(doctree)
+    if NOTED.match(page):
+        top = next(doctree.findall(nodes.section))
+        if len(top) > 1 and isinstance(top[1], nodes.paragraph):
+            _facts(top[1], level(app.env, page))
+        annotate(app, doctree, page)
+
+
+def name_folds(doctree: nodes.document) -> None:
+    """Give proofs and solutions an anchor inside of what is folded, so that a link unfolds them."""
+    label = ""
+    for node in doctree.findall(lambda n: isinstance(n, (*STATEMENTS, proof_node, solution_node))):
+        if isinstance(node, proof_node):
+            node[0][0]["ids"].append(f"{label}-proof")
+        elif isinstance(node, solution_node):
+            node[1][0]["ids"].append(f"{node['target_label']}-answer")
+        else:
+            label = node["label"]
+
+
+def _facts(paragraph: nodes.paragraph, of_level: str) -> None:
+    """Set the promise of a lesson, what it needs and its level apart from its text."""
+    paragraph["classes"].append("facts")
+    for text in list(paragraph.findall(nodes.Text)):
+        parts = re.split(r"(?:(?<=\n)|\A)(You will|You need)\b", text)
+        if len(parts) > 1 and text.parent is paragraph:
+            named: list[nodes.Node] = [nodes.Text(parts[0])]
+            for name, rest in zip(parts[1::2], parts[2::2], strict=True):
+                named += [nodes.strong("", name), nodes.Text(rest)]
+            paragraph.replace(text, named)
+    if of_level:
+        paragraph += [nodes.Text("\n"), nodes.strong("", "Level"), nodes.Text(f" {of_level}")]
+
+
+def _tested(
+    app: Sphinx,
+    doctree: nodes.document,
+    page: str,
+    paragraph: nodes.paragraph,
+    found: re.Match[str],
+) -> None:
+    """Turn the sentence that names a test into a link of the statement before it."""
+    before = list(doctree.findall(lambda n: n is paragraph or isinstance(n, STATEMENTS)))
+    statement = before[before.index(paragraph) - 1]
+    uri = app.builder.get_relative_uri(page, found[1])
+    statement["tested"] = f"{uri}#{found[2]}"
+    paragraph.parent.remove(paragraph)
+
+
+def _agreed(app: Sphinx, cell: nodes.container, page: str) -> None:
+    """Turn the lines that say that examples agree into marks at the corner of the cell."""
+    marks = []
+    for raw in list(cell.findall(nodes.raw)):
+        found = AGREES.search(raw.astext())
+        if found:
+            uri = app.builder.get_relative_uri(page, f"book/examples/{found[1]}")
+            names = found[2].replace("_", " ")
+            marks.append(
+                f'<a class="id" href="{uri}" title="{names}: {found[3]}">'
+                f'<span aria-hidden="true">✓</span> {found[1]}'
+                f'<span class="unseen"> agrees: {found[3]}</span></a>'
+            )
+            raw.parent.remove(raw)
+    if marks:
+        for output in list(cell.findall(nodes.container)):
+            if output.get("nb_element") == "cell_code_output" and not output.children:
+                output.parent.remove(output)
+        cell += nodes.raw("", f'<p class="check">{" ".join(marks)}</p>', format="html")
+        cell["classes"].append("agrees")
+
+
+def annotate(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put the terms and the sources that a page names for the first time into its margin."""
+    seen: set[str] = set()
+    terms, sources = definitions(app), citations(app)
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        if not isinstance(paragraph.parent, nodes.section):
+            continue
+        found = []
+        for reference in paragraph.findall(nodes.reference):
+            target = reference.get("refuri", "").rpartition("#")[2]
+            if target in seen:
+                continue
+            for named in (terms, sources):
+                if target in named:
+                    seen.add(target)
+                    name, content = named[target]
+                    copied = [child.deepcopy() for child in content]
+                    titled = named is terms  # the reference begins with its authors
+                    found.append(margin_note("", *copied, name=name, titled=titled))
+        if found:
+            block = nodes.container(classes=["noted"])
+            paragraph.parent.replace(paragraph, block)
+            block += [margin_notes("", *found), paragraph]
+
+
+def definitions(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
+    """Return the name and the first sentence of every entry of the glossary, by its anchor."""
+    kept = getattr(app.env, "first_sentences", None)
+    if kept is None:
+        kept = {}
+        glossary = app.env.get_doctree(GLOSSARY) if GLOSSARY in app.env.found_docs else None
+        for item in glossary.findall(nodes.definition_list_item) if glossary else ():
+            sentence = list(first_sentence(next(item.findall(nodes.paragraph))))
+            for term in item.findall(nodes.term):
+                for name in term["ids"]:
+                    kept[name] = (term.astext(), sentence)
+        app.env.first_sentences = kept  # type: ignore[attr-defined]
+    return kept
+
+
+def first_sentence(paragraph: nodes.paragraph) -> Iterator[nodes.Node]:
+    """Yield the nodes of the first sentence; of links, the text."""
+    for child in paragraph:
+        if isinstance(child, nodes.Text):
+            end = re.search(r"(?<=\.)\s", child)
+            yield nodes.Text(child[: end.start()] if end else str(child))
+            if end:
+                return
+        elif isinstance(child, nodes.math | nodes.emphasis):
+            yield child
+        else:
+            yield nodes.Text(child.astext())
+
+
+def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
+    """Return the name and the full reference of every source, by its anchor."""
+    kept = getattr(app.env, "full_references", None)
+    if kept is None:
+        from pybtex.plugin import find_plugin
+
+        backend = find_plugin("pybtex.backends", "docutils")()
+        kept = {}
+        for citation in app.env.get_domain("cite").citations:  # type: ignore[attr-defined]
+            text = citation.formatted_entry.text.render(backend)
+            persons = citation.entry.persons.get("author", [])
+            name = persons[0].last_names[0].strip("{}") if persons else citation.key
+            name += " et al." if len(persons) > 2 else ""
+            if len(persons) == 2:
+                name += f" and {persons[1].last_names[0]}"
+            kept[citation.citation_id] = (
+                f"{name}, {citation.entry.fields.get('year', 'n.d.')}",
+                text,
+            )
+        app.env.full_references = kept  # type: ignore[attr-defined]
+    return kept
+
+
+def visit_notes(self: HTML5Translator, node: margin_notes) -> None:
+    """Open the notes of a paragraph."""
+    self.body.append('<div class="notes">')
+
+
+def depart_notes(self: HTML5Translator, node: margin_notes) -> None:
+    """Close the notes of a paragraph."""
+    self.body.append("</div>\n")
+
+
+def visit_note(self: HTML5Translator, node: margin_note) -> None:
+    """Open a note, under its name."""
+    name = self.encode(node["name"])
+    title = f"<b>{name}.</b> " if node["titled"] else ""
+    self.body.append(f"<details><summary>{name}</summary><div>{title}")
+
+
+def depart_note(self: HTML5Translator, node: margin_note) -> None:
+    """Close a note."""
+    self.body.append("</div></details>\n")
+
+
+def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    """Write a source of the bibliography or of a docstring."""
+    label = node.pop(0).astext()
+    self.body.append(self.starttag(node, "div", CLASS="source"))
+    if self.builder.current_docname != BIBLIOGRAPHY:  # there, the name of the author is the label
+        self.body.append(f'<span class="label">[{label}]</span>')
+
+
+def depart_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    """Close it."""
+    self.body.append("</div>\n")
+
+
+def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
+    """Write code; the words for the roles have their colors in its comments."""
+    try:
+        HTML5Translator.visit_literal_block(self, node)
+    finally:
+        self.body[-1] = COMMENT.sub(
+            lambda found: ROLE.sub(
+                lambda word: f'<span class="{ROLES[word[1].lower()]}">{word[0]}</span>', found[0]
+            ),
+            self.body[-1],
+        )
+
+
+def visit_table(self: HTML5Translator, node: nodes.table) -> None:
+    """Open a box in which a wide table scrolls."""
+    self.body.append('<div class="table">')
+    HTML5Translator.visit_table(self, node)
+
+
+def depart_table(self: HTML5Translator, node: nodes.table) -> None:
+    """Close it."""
+    HTML5Translator.depart_table(self, node)
+    self.body.append("</div>\n")
+
+
+def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
+    """Write a theorem or the like: its kind and number, its title, its test, what it says."""
+    title, content = node.children
+    kind = node["realtype"].title()
+    numbers = self.builder.fignumbers.get(node.get("countertype", ""), {})
+    number = ".".join(map(str, numbers.get(node["ids"][0] if node["ids"] else "", ())))
+    node["classes"].remove("proof")
+    self.body.append(self.starttag(node, "div", CLASS="statement"))
+    self.body.append(
+        f'<p class="head"><span class="kind">{kind} {number}</span> <span class="title">'
+    )
+    for child in title.children:
+        child.walkabout(self)
+    self.body.append("</span>")
+    if node["ids"]:
+        self.add_permalink_ref(node, "Link to this statement")
+    if node.get("tested"):
+        self.body.append(f' <a class="tested" href="{node["tested"]}">tested</a>')
+    self.body.append("</p>\n")
+    for child in content.children:
+        child.walkabout(self)
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def visit_proof(self: HTML5Translator, node: proof_node) -> None:
+    """Write a proof, folded where a first reading needs none."""
+    content = node[0]
+    first = content[0]
+    start = first[0] if len(first) else None
+    if not isinstance(start, nodes.Text) or not start.startswith("Proof. "):
+        logger.warning("a proof must begin with a paragraph", location=node)
+    else:
+        first.replace(start, nodes.Text(start.removeprefix("Proof. ")))
+    is_open = level(self.builder.env, self.builder.current_docname) != "1"
+    self.body.append(f'<details class="proof"{" open" if is_open else ""}>')
+    self.body.append("<summary>Proof</summary>\n")
+    last = content[-1]
+    end = nodes.raw(
+        "", '<span class="qed">∎</span>', format="html"
+    )
+    if isinstance(last, nodes.paragraph):
+        last += end
+    else:
+        content += nodes.paragraph("", "", end, classes=["end"])
+    for child in content.children:
+        child.walkabout(self)
+    self.body.append("</details>\n")
+    raise nodes.SkipNode
+
+
+def visit_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
+    """Write code that is folded."""
+    self.body.append('<details class="folded"><summary>Show the code</summary>\n')
+
+
+def depart_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
+    """Close it."""
+    self.body.append("</details>\n")
+
+
+def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
+    """Write an exercise under its number."""
+    number = ".".join(map(str, self.builder.fignumbers.get("exercise", {}).get(node["ids"][0], ())))
+    _, content = node.children
+    self.body.append(self.starttag(node, "div", CLASS="exercise"))
+    self.body.append(f'<p class="head"><span class="kind">Exercise {number}</span>')
+    self.add_permalink_ref(node, "Link to this exercise")
+    self.body.append("</p>\n")
+    for child in content.children:
+        child.walkabout(self)
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def visit_solution(self: HTML5Translator, node: solution_node) -> None:
+    """Write a solution, folded."""
+    _, content = node.children
+    self.body.append('<details class="solution">')
+    self.body.append("<summary>Solution</summary>\n")
+    for child in content.children:
+        child.walkabout(self)
+    self.body.append("</details>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_node(margin_notes, html=(visit_notes, depart_notes))
+    app.add_node(margin_note, html=(visit_note, depart_note))
+    app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
+    app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, None))
+    app.add_node(nodes.table, override=True, html=(visit_table, depart_table))
+    for kind in STATEMENTS:
+        app.add_node(kind, override=True, html=(visit_statement, None))
+    app.add_node(proof_node, override=True, html=(visit_proof, None))
+    for kind in (exercise_node, exercise_enumerable_node):
+        app.add_node(kind, override=True, html=(visit_exercise, None))
+    app.add_node(HideCodeCellNode, override=True, html=(visit_hidden, depart_hidden))
+    app.add_node(solution_node, override=True, html=(visit_solution, None))
+    app.connect("doctree-resolved", arrange, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

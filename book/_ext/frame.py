@@ -1,0 +1,253 @@
+"""What stands around the text of a page: its head, its place in the book, what comes next.
+
+The theme in book/_theme/page draws it; this module tells the theme what to draw.
+"""
+
+import hashlib
+import html
+import re
+import shutil
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+from sphinx_external_toc.api import FileItem, SiteMap, TocTree
+
+ROOT = Path(__file__).resolve().parents[2]
+THEME = ROOT / "book" / "_theme" / "page"
+SHEETS = ("page.css", "math.css", "figures.css")  # one stylesheet for the reader
+LEVELS = re.compile(r"[123](–[23])?")
+# Jupyter Book loads these for its own theme; they would put scripts and styles into the pages.
+UNUSED = {
+    "pydata_sphinx_theme",
+    "sphinx_book_theme",
+    "sphinx_comments",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_thebe",
+    "sphinx_togglebutton",
+}
+LESSONS = {"concepts", "analogies", "scaling", "causal", "beyond"}
+
+
+def use_theme(app: Sphinx, config: Config) -> None:
+    """Choose the theme; Jupyter Book would add the options of another one."""
+    config.html_theme = "page"
+    config.html_theme_path = [str(THEME.parent)]
+    config.html_theme_options = {}
+    for listeners in app.events.listeners.values():
+        for listener in list(listeners):
+            if (listener.handler.__module__ or "").partition(".")[0] in UNUSED:
+                app.disconnect(listener.id)
+
+
+def write_assets(app: Sphinx) -> None:
+    """Put the stylesheet, the scripts and the licenses into the site, before pages ask for them.
+
+    The colors are those of the figures' palette, which stands in front of the stylesheet.
+    """
+    if app.builder.format != "html":
+        return
+    from fonts import font_faces_css
+
+    from book._lib.palette import css_variables
+
+    static = Path(app.outdir, "_static")
+    static.mkdir(parents=True, exist_ok=True)
+    sheets = [(THEME / name).read_text("utf-8") for name in SHEETS]
+    sheets = [font_faces_css(), css_variables(), *sheets]
+    (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
+    for name in ("page.js", "search.js", "favicon.svg"):
+        shutil.copyfile(THEME / name, static / name)
+    shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
+
+
+def pages_of(site_map: SiteMap, tree: TocTree) -> Iterator[str]:
+    """Yield the pages of a part in reading order, those below others too."""
+    for item in tree.items:
+        if isinstance(item, FileItem):
+            yield str(item)
+            for below in site_map[str(item)].subtrees:
+                yield from pages_of(site_map, below)
+
+
+def level_of(env: BuildEnvironment, page: str) -> str:
+    """Return the level of a page, such as "1" or "2–3"; nothing for a page that teaches nothing."""
+    level = str(env.metadata.get(page, {}).get("level", ""))
+    if level and not LEVELS.fullmatch(level):
+        raise ValueError(f"{page}: the level must be 1, 2, 3 or a range such as 2–3, got {level}")
+    return level
+
+
+def describe(doctree: nodes.document | None) -> str:
+    """Return the first sentences of a page, as many as a list of search results shows."""
+    if doctree is None:
+        return ""
+    for paragraph in doctree.findall(nodes.paragraph):
+        if isinstance(paragraph.parent, nodes.section):
+            text = " ".join(paragraph.astext().split())
+            return text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
+    return ""
+
+
+def entry_of(app: Sphinx, page: str, name: str) -> dict[str, Any]:
+    """Return what a link from `page` to the page `name` says and where it leads."""
+    return {
+        "href": app.builder.get_relative_uri(page, name),
+        "title": app.env.titles[name].astext(),
+        "question": app.env.metadata.get(name, {}).get("question", ""),
+        "here": name == page,
+    }
+
+
+def parts_of(app: Sphinx, page: str) -> list[dict[str, Any]]:
+    """Return the parts of the book, each with its pages and levels, as seen from a page."""
+    parts = []
+    site_map: SiteMap = app.env.external_site_map  # type: ignore[attr-defined]
+    for tree in (tree for tree in site_map.root.subtrees if tree.caption):
+        names = list(pages_of(site_map, tree))
+        levels = [n for name in names for n in level_of(app.env, name).split("–") if n]
+        parts.append(
+            {
+                "name": tree.caption,
+                "pages": [
+                    entry_of(app, page, name)
+                    | {"before": page in names and names.index(name) < names.index(page)}
+                    for name in names
+                ],
+                "here": page in names,
+                "level": "–".join(sorted({min(levels), max(levels)})) if levels else "",
+            }
+        )
+    return parts
+
+
+def around(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> str | None:
+    """Tell the templates where a page belongs; return the template of its kind."""
+    env = app.env
+    parts = parts_of(app, page)
+    pages = [entry_of(app, page, str(app.config.master_doc))]
+    pages += [one for part in parts for one in part["pages"]]
+    places = [place for place, one in enumerate(pages) if one["here"]]
+    before = pages[places[0] - 1] if places and places[0] > 0 else None
+    after = pages[places[0] + 1] if places and places[0] + 1 < len(pages) else None
+    context.update(parts=parts, previous_page=before, next_page=after)
+    context["question"] = env.metadata.get(page, {}).get("question", "")
+    context["level"] = level_of(env, page)
+    context["sections"] = [
+        {"id": section["ids"][0], "title": section[0].astext()}
+        for section in (doctree.findall(nodes.section) if doctree else ())
+        if isinstance(section.parent, nodes.section) and section.parent.parent is doctree
+    ]
+    head(app, page, context, doctree)
+    if page == app.config.master_doc:
+        return "front.html"
+    if page.split("/")[1:2] and page.split("/")[1] in LESSONS:
+        return "lesson.html"
+    return None
+
+
+def address_of(app: Sphinx, page: str) -> str:
+    """Return the address of a page below that of the site."""
+    return "/" + re.sub(r"(^|/)index\.html$", r"\1", app.builder.get_target_uri(page))
+
+
+def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+    """Tell the head of a page its description, its address and what it loads."""
+    title = str(app.config.html_title or app.config.project)
+    context["book_title"] = title
+    context["description"] = html.escape(describe(doctree) or f"{context.get('title')}, {title}")
+    baseurl = str(app.config.html_baseurl or "").rstrip("/")
+    context["canonical"] = baseurl and baseurl + address_of(app, page)
+    context["social_card"] = f"{baseurl}/_static/card.png"
+    context["base"] = f"{baseurl}/" if baseurl and page == "404" else ""
+    static = Path(app.outdir, "_static")
+
+    def asset(name: str) -> str:
+        digest = hashlib.sha256((static / name).read_bytes()).hexdigest()[:8]
+        return f"{context['pathto'](f'_static/{name}', 1)}?v={digest}"
+
+    context["asset"] = asset
+    from book._lib import palette
+    from tools.commit import commit
+
+    context["paper"] = palette.PAPER
+    context["version"], context["commit"] = version(), commit()
+    context["year"] = str(app.config.copyright)
+    chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "
+    context["citation"] = (
+        f"The selfattn_ref contributors ({context['year']}). {chapter}{title}, version {version()}."
+    )
+
+
+@cache
+def version() -> str:
+    """Return the version of the library, which is that of the book."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return str(settings["project"]["version"])
+
+
+class Map(SphinxDirective):
+    """Draw the map of the book: its parts with their levels, its pages by their questions."""
+
+    def run(self) -> list[nodes.Node]:
+        """Leave the place; `draw_map` fills it when all pages are known."""
+        return [nodes.comment("", "map", classes=["map"])]
+
+
+def draw_map(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Fill the place that the directive left."""
+    for place in [n for n in doctree.findall(nodes.comment) if "map" in n["classes"]]:
+        rows = []
+        for part in parts_of(app, page):
+            if not part["level"]:
+                continue
+            links = "".join(
+                f'<li><a href="{one["href"]}">{html.escape(one["question"])}</a></li>'
+                for one in part["pages"]
+            )
+            rows.append(
+                f"<dt>{part['name']}<small>level {part['level']}</small></dt>"
+                f"<dd><ul>{links}</ul></dd>"
+            )
+        drawn = nodes.raw("", f'<dl class="map">{"".join(rows)}</dl>', format="html")
+        place.parent.replace(place, drawn)
+
+
+def lost(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Add the page for wrong addresses."""
+    yield "404", {"title": "No such page"}, "404.html"
+
+
+def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
+    """List the addresses of the pages for search engines, once the site has a public address."""
+    baseurl = str(app.config.html_baseurl or "").rstrip("/")
+    if exception is None and app.builder.format == "html" and baseurl:
+        found = sorted(address_of(app, page) for page in app.env.found_docs)
+        lines = "".join(f"<url><loc>{html.escape(baseurl + at)}</loc></url>\n" for at in found)
+        space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+        Path(app.outdir, "sitemap.xml").write_text(
+            f'<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="{space}">\n{lines}</urlset>\n',
+            encoding="utf-8",
+        )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.connect("config-inited", use_theme, priority=0)
+    app.connect("builder-inited", write_assets)
+    app.add_directive("map", Map)
+    app.connect("doctree-resolved", draw_map)
+    app.connect("html-collect-pages", lost)
+    app.connect("html-page-context", around, priority=950)
+    app.connect("build-finished", write_sitemap)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

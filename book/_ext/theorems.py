@@ -1,0 +1,165 @@
+"""List every statement of the book: its number, what it says, its proof and its test."""
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from blocks import CHECKED_BY, STATEMENTS
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+from sphinx_proof.nodes import proof_node
+
+HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b|For\b.*\blet\b")
+
+
+class theorem_index(nodes.General, nodes.Element):  # type: ignore[misc]
+    """The place of the list; all pages have to be read before it can be made."""
+
+
+class TheoremIndex(SphinxDirective):
+    """``{theorem-index}``: every statement of the book."""
+
+    def run(self) -> list[nodes.Node]:
+        """Keep the place."""
+        return [theorem_index()]
+
+
+def sentences(blocks: list[nodes.Node]) -> list[list[nodes.Node]]:
+    """Return the sentences of paragraphs, each with the displayed formulas that it goes through."""
+    found: list[list[nodes.Node]] = [[]]
+    for block, following in itertools.zip_longest(blocks, blocks[1:]):
+        if isinstance(block, nodes.math_block):
+            formula = nodes.math_block("", block.astext(), number=None, nowrap=block["nowrap"])
+            found[-1].append(formula)
+        else:
+            for child in block.children:
+                if isinstance(child, nodes.Text):
+                    first, *more = re.split(r"(?<=\.)\s+", child.replace("\n", " "))
+                    found[-1].append(nodes.Text(first))
+                    found += [[nodes.Text(part)] for part in more]
+                else:
+                    found[-1].append(child.deepcopy())
+        end = block.astext().rstrip()[-1:]
+        if end == "." or (end == ":" and not isinstance(following, nodes.math_block)):
+            found.append([])
+    return [sentence for sentence in found if "".join(node.astext() for node in sentence).strip()]
+
+
+def what_it_says(content: nodes.Element) -> list[nodes.Node]:
+    """Return the first sentence of a statement that is no hypothesis, as blocks."""
+    blocks = [n for n in content.children if isinstance(n, nodes.paragraph | nodes.math_block)]
+    listed = [n for n in content.findall(nodes.paragraph) if isinstance(n.parent, nodes.list_item)]
+    said = sentences(blocks)
+    chosen = next(
+        (one for one in [*said, *sentences(listed)] if not HYPOTHESIS.match(text(one))), said[0]
+    )
+    if isinstance(chosen[0], nodes.Text):
+        start = re.sub(r"^Then\b[, ]*", "", chosen[0])
+        chosen[0] = nodes.Text(start[:1].upper() + start[1:])
+    found: list[nodes.Node] = []
+    for node in chosen:
+        if isinstance(node, nodes.math_block):
+            found.append(node)
+        elif node.astext().strip():
+            if not found or isinstance(found[-1], nodes.math_block):
+                found.append(nodes.paragraph())
+            found[-1] += node
+    return found
+
+
+def text(sentence: list[nodes.Node]) -> str:
+    """Return the words of a sentence."""
+    return "".join(node.astext() for node in sentence).lstrip()
+
+
+class FillTheoremIndex(SphinxPostTransform):
+    """Fill in the list, before the references in it are resolved."""
+
+    default_priority = 4
+
+    def run(self, **kwargs: Any) -> None:
+        """Visit the place of the list."""
+        for place in list(self.document.findall(theorem_index)):
+            place.replace_self(list(self.pages()))
+
+    def pages(self) -> Iterator[nodes.Node]:
+        """Yield a heading for every page that states something, and what it states."""
+        stated = {entry["docname"] for entry in getattr(self.env, "proof_list", {}).values()}
+        for page in reading_order(self.env.external_site_map):  # type: ignore[attr-defined]
+            if page not in stated:
+                continue
+            title = addnodes.pending_xref(
+                "",
+                nodes.inline("", page),
+                refdomain="std",
+                reftype="doc",
+                reftarget=f"/{page}",
+                refdoc=self.env.docname,
+                refexplicit=False,
+                refwarn=True,
+            )
+            name = page.removeprefix("book/").replace("/", "-")
+            section = nodes.section("", nodes.title("", "", title), ids=[name], names=[])
+            doctree = self.env.get_doctree(page)
+            section += [
+                self.entry(page, statement, doctree)
+                for statement in doctree.findall(lambda n: isinstance(n, STATEMENTS))
+            ]
+            yield section
+
+    def entry(self, page: str, statement: nodes.Element, doctree: nodes.document) -> nodes.Node:
+        """Return the entry of a statement."""
+        label = statement["label"]
+        numbers = self.env.toc_fignumbers[page][statement["countertype"]][label]
+        kind = f"{statement['realtype'].title()} {'.'.join(map(str, numbers))}"
+        uri = self.app.builder.get_relative_uri(self.env.docname, page)
+        head = nodes.paragraph("", "", classes=["head"])
+        head += nodes.inline("", kind, classes=["kind"])
+        head += nodes.reference(
+            "",
+            "",
+            *(child.deepcopy() for child in statement[0].children),
+            refuri=f"{uri}#{label}",
+            internal=True,
+            classes=["title"],
+        )
+        checked = {"proof": f"{uri}#{label}-proof", "test": self.test(statement, doctree)}
+        links = [nodes.reference("", t, refuri=to, internal=True) for t, to in checked.items()]
+        head += nodes.inline("", "", *links, classes=["tested"])
+        entry = nodes.container("", head, *what_it_says(statement[1]), classes=["statement"])
+        for reference in entry.findall(addnodes.pending_xref):
+            reference["refdoc"] = self.env.docname
+        return entry
+
+    def test(self, statement: nodes.Element, doctree: nodes.document) -> str:
+        """Return the address of the test that the page names after a statement."""
+        after = False
+        for node in doctree.findall():
+            after = after or node is statement
+            if after and isinstance(node, nodes.paragraph):
+                found = CHECKED_BY.fullmatch(node.astext())
+                if found:
+                    uri = self.app.builder.get_relative_uri(self.env.docname, found[1])
+                    return f"{uri}#{found[2]}"
+        raise ValueError(f"{statement['label']} names no test")
+
+
+def reading_order(site_map: Any, name: str = "") -> Iterator[str]:
+    """Yield the pages of the table of contents in order."""
+    for tree in (site_map[name] if name else site_map.root).subtrees:
+        for item in tree.items:
+            if str(item) in site_map:
+                yield str(item)
+                yield from reading_order(site_map, str(item))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_node(theorem_index)
+    app.add_directive("theorem-index", TheoremIndex)
+    app.add_post_transform(FillTheoremIndex)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,114 @@
+"""A lesson is written as the blocks of the book: one build of a small book, read as HTML."""
+
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+from tests.meta.test_strict_build import HEADER, build
+
+LESSON = """
+(label-{name})=
+# A lesson
+
+You will prove one thing.
+You need [another lesson](#label-{name}) and patience.
+
+A paragraph that names {{cite:t}}`vaswani2017attention` and SA005.
+
+:::{{prf:theorem}} One is one
+:label: thm-{name}
+
+It is $1$.
+:::
+
+:::{{prf:proof}}
+By looking.
+:::
+
+Checked by `tests/theorems/test_concepts.py::TestConvexHull`.
+
+```{{code-cell}} python
+from selfattn_ref.worked_examples import load
+load("SA005").check(total=6.534938556205488)
+```
+
+```{{exercise-start}}
+:label: ex-{name}
+```
+Look.
+```{{exercise-end}}
+```
+
+```{{solution-start}} ex-{name}
+:class: dropdown
+```
+Seen.
+```{{solution-end}}
+```
+"""
+
+
+def lesson(name: str, level: str) -> str:
+    header = HEADER.replace("kernelspec", f"question: Is it?\nlevel: {level}\nkernelspec")
+    return header + LESSON.format(name=name)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("book")
+    pages = {
+        "reference/bibliography": ("# Bibliography\n\n```{bibliography}\n```\n", ""),
+        "concepts/first": (lesson("first", "1"), ""),
+        "concepts/second": (lesson("second", "2–3"), ""),
+    }
+    build(folder, pages)
+    return folder / "_build" / "html"
+
+
+def read(site: Path, name: str) -> Tag:
+    main = BeautifulSoup((site / name).read_text("utf-8"), "lxml").find("main")
+    assert isinstance(main, Tag)
+    return main
+
+
+class TestLesson:
+    def test_its_address_has_no_folder_of_the_sources(self, site: Path) -> None:
+        assert (site / "concepts" / "first.html").is_file()
+        assert not (site / "book").exists()
+
+    def test_question_promise_and_level_stand_at_its_head(self, site: Path) -> None:
+        main = read(site, "concepts/second.html")
+        assert main.select_one(".kicker").text == "Is it?"
+        assert [b.text for b in main.select(".facts strong")] == ["You will", "You need", "Level"]
+        assert main.select_one(".facts").text.endswith("Level 2–3")
+
+    def test_a_statement_has_its_title_and_a_link_to_its_test(self, site: Path) -> None:
+        head = read(site, "concepts/first.html").select_one("#thm-first p.head")
+        assert head.select_one(".kind").text == "Theorem 1"
+        assert head.select_one(".title").text == "One is one"
+        link = head.select_one(".tested")["href"]
+        assert link == "../tests/theorems/test_concepts.html#TestConvexHull"
+        assert "Checked by" not in read(site, "concepts/first.html").text
+
+    def test_a_proof_is_folded_at_level_one_only(self, site: Path) -> None:
+        first, second = (read(site, f"concepts/{n}.html") for n in ("first", "second"))
+        assert not first.select_one("details.proof").has_attr("open")
+        assert second.select_one("details.proof").has_attr("open")
+        assert first.select_one("details.proof").text.split() == ["Proof", "By", "looking.∎"]
+
+    def test_a_check_is_a_link_to_its_example_and_no_output(self, site: Path) -> None:
+        cell = read(site, "concepts/first.html").select_one(".cell")
+        assert cell.select_one(".check a")["href"] == "../SA005/index.html"
+        assert "1 number" in cell.select_one(".check a").text
+        assert cell.select_one(".cell_output") is None
+
+    def test_a_solution_is_folded_under_the_name_of_its_exercise(self, site: Path) -> None:
+        solution = read(site, "concepts/first.html").select_one("details.solution")
+        assert solution.select_one("#ex-first-answer").text == "Seen."
+        assert not solution.has_attr("open")
+
+    def test_the_first_mention_of_a_source_has_a_note(self, site: Path) -> None:
+        note = read(site, "concepts/first.html").select_one(".notes details")
+        assert note.summary.text == "Vaswani et al., 2017"
+        assert "Attention is all you need" in note.text

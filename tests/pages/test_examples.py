@@ -1,0 +1,227 @@
+"""The page of an example shows what its data says, all of it, and no more."""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup, Tag
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.utils import new_document
+
+from tests.pages.sources import BOOK, ROOT
+
+sys.path.insert(0, str(BOOK / "_ext"))
+import examples
+import source_pages
+
+DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
+DOCUMENTS = {path.stem: json.loads(path.read_text("utf-8")) for path in DATA.glob("SA*.json")}
+EVERY_EXAMPLE = pytest.mark.parametrize("example_id", sorted(DOCUMENTS))
+
+
+def text_of(page: list[nodes.Node]) -> str:
+    """Return what a reader of the page sees."""
+    found = []
+    for top in page:
+        for node in top.findall(lambda n: isinstance(n, nodes.raw | nodes.Text)):
+            if isinstance(node, nodes.raw):
+                found.append(BeautifulSoup(node.astext(), "lxml").text)
+            elif isinstance(node, nodes.Text) and not isinstance(node.parent, nodes.raw):
+                found.append(node.astext())
+    return " ".join(found)
+
+
+def number(cell: Tag) -> float:
+    """Read a cell as a person does."""
+    power = cell.sup.extract().text if cell.sup else "0"
+    mantissa = cell.text.partition("×")[0]
+    return float(f"{mantissa}e{power}".replace("−", "-"))
+
+
+def flat(value: Any) -> list[Any]:
+    return [entry for part in value for entry in flat(part)] if isinstance(value, list) else [value]
+
+
+class TestTables:
+    @EVERY_EXAMPLE
+    def test_every_entry_stands_in_its_place_with_six_digits(self, example_id: str) -> None:
+        document = DOCUMENTS[example_id]
+        for name, entry in {**document["inputs"], **document["expected"]}.items():
+            if not isinstance(entry["value"], list):
+                continue
+            drawn = BeautifulSoup(examples.tables(name, document), "lxml")
+            cells = drawn.select("tbody td")
+            wanted = flat(entry["value"])
+            assert len(cells) == len(wanted), name
+            for cell, value in zip(cells, wanted, strict=True):
+                if isinstance(value, bool):
+                    assert cell.select_one(".unseen").text == str(value)
+                elif isinstance(value, str):
+                    assert cell.text == value
+                elif abs(value) < 1e-3:
+                    assert number(cell) == pytest.approx(value, rel=5.1e-6, abs=0)
+                else:
+                    assert number(cell) == pytest.approx(value, rel=0, abs=5.1e-7)
+
+    @EVERY_EXAMPLE
+    def test_the_list_below_a_table_has_all_digits(self, example_id: str) -> None:
+        document = DOCUMENTS[example_id]
+        for entry in {**document["inputs"], **document["expected"]}.values():
+            assert eval(examples.digits(entry["value"]), {}) == entry["value"]
+
+    @EVERY_EXAMPLE
+    def test_every_row_has_as_many_cells_as_the_head(self, example_id: str) -> None:
+        document = DOCUMENTS[example_id]
+        for name, entry in {**document["inputs"], **document["expected"]}.items():
+            if isinstance(entry["value"], list):
+                for table in BeautifulSoup(examples.tables(name, document), "lxml")("table"):
+                    assert len({len(row(["td", "th"])) for row in table("tr")}) == 1, name
+
+    @pytest.mark.parametrize(
+        "example_id, name, rows, columns",
+        [
+            ("SA001", "cosine", "bat cave racket", "bat cave racket"),
+            ("SA007", "weights_river", "River Bank Flows", "River Bank Flows"),
+            ("SA007", "context_money", "Money Bank Grows", "0 1 2"),
+            ("SA008", "w_query", "0 1 2", "0 1 2"),
+            ("SA009", "w_value", "0 1 2", "0 1 2"),
+            ("SA013", "key", "alex alexa max zoe", "0 1"),
+            ("SA013", "scores", "alex alec", "alex alexa max zoe"),
+            ("SA016", "weights", "query0 query1 query2 query3", "key0 key1 key2 key3"),
+            ("SA018", "variance", "", "width1 width2 width4"),
+            ("SA025", "scores_with_cache", "", "0 1 2 3 4 5"),
+            ("SA026", "w_output", "0 1 2 3", "0 1 2 3"),
+            ("SA028", "output_reversed", "man bites dog", "0 1"),
+            ("SA029", "scores_by_distance", "", "0 1 2 3 4 5 6 7 8"),
+            ("SA032", "targets", "", "walks by the bank"),
+            ("SA035", "weights", "temperature0.25 temperature1 temperature4", "key0 key1 key2"),
+        ],
+    )
+    def test_heads_are_what_the_description_says(
+        self, example_id: str, name: str, rows: str, columns: str
+    ) -> None:
+        drawn = BeautifulSoup(examples.tables(name, DOCUMENTS[example_id]), "lxml")
+        heads = {
+            scope: " ".join(th.text.replace(" ", "") for th in drawn(scope=scope))
+            for scope in ("row", "col")
+        }
+        assert heads == {"row": rows, "col": columns}
+
+    def test_an_array_of_more_than_two_dimensions_is_one_table_for_each_matrix(self) -> None:
+        drawn = BeautifulSoup(examples.tables("weights", DOCUMENTS["SA013"]), "lxml")
+        captions = [caption.text for caption in drawn("caption")]
+        scales = DOCUMENTS["SA013"]["inputs"]["scales"]["value"]
+        assert captions == [f"scale {scale}" for scale in scales]
+
+
+class TestPage:
+    @EVERY_EXAMPLE
+    def test_it_names_and_describes_everything(self, example_id: str) -> None:
+        document = DOCUMENTS[example_id]
+        sections = examples.page(document, {document["page"]})
+        names = {
+            name
+            for top in sections
+            for node in top.findall(lambda n: isinstance(n, nodes.section | nodes.entry))
+            for name in node["ids"]
+        }
+        assert {*document["inputs"], *document["expected"]} <= names
+        page = re.sub(r"\W", "", text_of(sections))
+        said = [document["title"], document["why"], document["provenance"]["corrects"] or ""]
+        said += [entry["description"] for entry in document["inputs"].values()]
+        for text in said:
+            if not re.search(r"\w_\w|[ᵀ√]", text):  # which become formulas and code
+                assert re.sub(r"\W", "", text) in page
+
+    @EVERY_EXAMPLE
+    def test_it_names_no_file_of_a_source(self, example_id: str) -> None:
+        page = text_of(examples.page(DOCUMENTS[example_id], set()))
+        assert ".txt" not in page
+        assert (DOCUMENTS[example_id]["provenance"]["source"] or "none.txt") not in page
+
+    def test_it_says_that_the_library_agrees_only_where_it_does(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        import selfattn_ref
+        from selfattn_ref.worked_examples import WorkedExampleMismatch
+
+        assert "80 values" in examples.agreement(DOCUMENTS["SA016"])
+        monkeypatch.setattr(selfattn_ref, "causal_mask", lambda n: np.ones((n, n), dtype=bool))
+        with pytest.raises(WorkedExampleMismatch, match="SA016"):
+            examples.agreement(DOCUMENTS["SA016"])
+
+    @EVERY_EXAMPLE
+    def test_the_function_that_derives_it_has_a_place_on_the_site(self, example_id: str) -> None:
+        function = DOCUMENTS[example_id]["derivation"]["function"]
+        page = source_pages.defined_in(ROOT, source_pages.DERIVATIONS)[function]
+        assert f"\ndef {function}(" in (ROOT / f"{page}.py").read_text("utf-8")
+
+
+class TestSources:
+    @pytest.fixture
+    def book(self, tmp_path: Path) -> Path:
+        shutil.copytree(DATA, tmp_path / examples.DATA)
+        (tmp_path / "book").mkdir()
+        examples.write_sources(tmp_path)
+        return tmp_path
+
+    def test_there_is_one_for_every_example(self, book: Path) -> None:
+        found = {path.stem for path in (book / "book" / "examples").iterdir()}
+        assert found == set(DOCUMENTS)
+
+    def test_new_data_makes_one_and_data_that_is_gone_removes_it(self, book: Path) -> None:
+        folder = book / "book" / "examples"
+        before = (folder / "SA002.md").stat().st_mtime_ns
+        (folder / "index.md").write_text("# All\n")
+        new = {**DOCUMENTS["SA001"], "id": "SA999", "title": "A new one"}
+        (book / examples.DATA / "SA999.json").write_text(json.dumps(new))
+        (book / examples.DATA / "SA001.json").unlink()
+        examples.write_sources(book)
+        assert "# SA999: A new one\n" in (folder / "SA999.md").read_text()
+        assert not (folder / "SA001.md").exists()
+        assert (folder / "index.md").exists()
+        assert (folder / "SA002.md").stat().st_mtime_ns == before
+
+
+# As much of Sphinx as the links need.
+APP: Any = SimpleNamespace(
+    env=SimpleNamespace(
+        found_docs={"book/examples/SA005", "book/examples/SA016"},
+        titles={f"book/examples/{n}": nodes.title("", f"{n}: It") for n in ("SA005", "SA016")},
+    ),
+    builder=SimpleNamespace(
+        format="html",
+        get_relative_uri=lambda page, name: f"../{name.rpartition('/')[2]}/index.html",
+    ),
+)
+
+
+class TestIds:
+    def linked(self, *children: nodes.Node, page: str = "book/causal/masking") -> nodes.document:
+        document = new_document("page", get_default_settings())
+        text = nodes.paragraph("", "", *children)
+        document += nodes.section("", nodes.title("", "On SA016"), text)
+        examples.link_ids(APP, document, page)
+        return document
+
+    def test_every_mention_in_running_text_is_a_link(self) -> None:
+        document = self.linked(nodes.Text("SA016, then SA005 (and SA016)."))
+        links = [(n.astext(), n["refuri"]) for n in document.findall(nodes.reference)]
+        assert links == [(n, f"../{n}/index.html") for n in ("SA016", "SA005", "SA016")]
+        assert document[0][1].astext() == "SA016, then SA005 (and SA016)."
+
+    def test_code_headings_and_links_stay_as_they_are(self) -> None:
+        document = self.linked(
+            nodes.literal("", 'load("SA016")'), nodes.reference("", "SA005", refuri="#")
+        )
+        assert [n["refuri"] for n in document.findall(nodes.reference)] == ["#"]
+
+    def test_an_id_that_does_not_exist_is_no_link(self) -> None:
+        assert not list(self.linked(nodes.Text("SA999")).findall(nodes.reference))
