@@ -372,24 +372,24 @@ class TestMemory:
     @pytest.mark.parametrize(
         "options",
         [
-            {"mask": np.arange(2048) < 64},
-            {"causal": True, "offset": -1984},
+            {"mask": np.arange(1024) < 64},
+            {"causal": True, "offset": -960},
             {"window": (32, 31)},
         ],
         ids=["mask", "causal", "window"],
     )
     def test_blocks_that_are_hidden_as_a_whole_cost_nothing(self, options):
-        query, key, value = arrays(0, *3 * [(2048, 64)])
+        query, key, value = arrays(0, *3 * [(1024, 64)])
 
         def seconds(**options):
             times = []
-            for _ in range(5):
+            for _ in range(3):
                 start = time.perf_counter()
                 streaming_attention(query, key, value, block_size=64, **options)
                 times.append(time.perf_counter() - start)
             return min(times)
 
-        assert seconds(**options) < seconds() / 2  # a thirtieth of the blocks, or two
+        assert seconds(**options) < seconds() / 2  # a sixteenth of the blocks, or two
 
 
 @st.composite

@@ -315,9 +315,7 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     self.body.append(f'<details class="proof"{" open" if is_open else ""}>')
     self.body.append("<summary>Proof</summary>\n")
     last = content[-1]
-    end = nodes.raw(
-        "", '<span class="qed">∎</span>', format="html"
-    )
+    end = nodes.raw("", '<span class="qed">∎</span>', format="html")
     if isinstance(last, nodes.paragraph):
         last += end
     else:

@@ -11,7 +11,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-from sphinx_proof.nodes import proof_node
 
 HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b|For\b.*\blet\b")
 
