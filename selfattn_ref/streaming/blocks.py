@@ -21,6 +21,7 @@ WindowSize = tuple[SupportsIndex | None, SupportsIndex | None]
 _BLOCK_QUERIES = 512  # a block of scores and what it is made of should stay in the cache
 _BLOCK_KEYS = 4096  # for few queries only; for many, the next line leaves 256
 _BLOCK_SCORES = 2**17
+_USUAL = 8.0  # between −8 and 8, exponentials need no shift
 
 
 @_boundary.public
@@ -203,7 +204,7 @@ def attention_state(
     total = np.zeros((*output.shape[:-1], 1), given.compute)
     shift = np.full_like(total, -np.inf)
     for here in plan.query_blocks():
-        shift[here], total[here], output[here] = plan.seen(here)
+        shift[here], total[here], output[here] = plan.seen(here, true_shift=True)
     return AttentionState(shift, total, output)
 
 
@@ -309,8 +310,7 @@ def streaming_attention_vjp(
 
     for here in plan.query_blocks():
         shift, total, output = plan.seen(here) if state is None else _part(state, here)
-        # A query that has seen no key has no gradient, whatever is said of its output.
-        d_rows = np.where(total == 0, 0, _boundary.cast(d_output[here], given.compute))
+        d_rows = d_output[here]
         mean = (d_rows * output).sum(axis=-1, keepdims=True)  # (..., queries, 1)
         rows = plan.scaled_query(here)  # (..., queries, d_k)
         sums = np.zeros_like(total)
@@ -452,8 +452,14 @@ class _Plan:
             bias = self.at(bias, (*here[:-1], there[-2]))
         return _kernels.adjusted(scaled, self.given.soft_cap, bias)
 
-    def seen(self, here: Index) -> Seen:
-        """Return the state of a block of queries after all keys."""
+    def seen(self, here: Index, *, true_shift: bool = False) -> Seen:
+        """Return the state of a block of queries after all keys.
+
+        Only if `true_shift` says so, what is subtracted from the scores is their maximum.
+        """
+        quick = None if true_shift else self._quick(here)
+        if quick is not None:
+            return quick
         found = self._fold(here, 1.0)
         if np.isfinite(found[2]).all():
             return found
@@ -462,27 +468,61 @@ class _Plan:
         room = 2.0 ** -(self.given.key.shape[-2].bit_length() + 1)
         return self._fold(here, room)
 
+    def _quick(self, here: Index) -> Seen | None:
+        """Return the state relative to 0 in place of the maximum, or None where that would not do.
+
+        It spares two of five passes over the scores, if these and the values are of usual size.
+        """
+        zero = self.given.compute.type(0)
+        total, weighted = zero, zero
+        for scores, values, visible in self._scores(here):
+            if not scores.max() <= _USUAL:  # nor if it is NaN
+                return None
+            np.exp(scores, out=scores)
+            total = total + _sums(scores)
+            weighted = weighted + mix(scores, values, visible)
+            del scores  # before the next block is there
+        size = np.abs(weighted).max(initial=0)
+        limits = np.finfo(self.given.compute)
+        if np.all(total >= np.exp(-_USUAL)) and limits.tiny / limits.eps**2 < size < np.inf:
+            return np.zeros_like(total), total, weighted / total
+        return None
+
     def _fold(self, here: Index, room: float) -> Seen:
         """Do as `AttentionState.of` and `merge` do over the blocks of keys, in place."""
-        given, zero = self.given, self.given.compute.type(0)
-        rows = self.scaled_query(here)  # (..., queries, d_k)
+        zero = self.given.compute.type(0)
         shift, total, weighted = np.log(zero), zero, zero  # −∞: no key has been seen
-        for there, visible in self.key_blocks(here):
-            keys, values = self.part(given.key, there), self.part(given.value, there)
-            if room != 1:
-                values = values * room
-            scores = self.adjusted(rows @ keys.mT, here, there)  # (..., queries, keys)
-            if visible is not None:
-                np.copyto(scores, -np.inf, where=~visible)
+        for scores, values, visible in self._scores(here):
             risen = np.maximum(shift, largest(scores))  # (..., queries, 1)
             scores -= subtractable(risen)
             np.exp(scores, out=scores)
             factor = np.exp(shift - subtractable(risen))
-            # A product with ones is the quickest sum.
-            total = total * factor + scores @ np.ones((scores.shape[-1], 1), given.compute)
+            if room != 1:
+                values = values * room
+            total = total * factor + _sums(scores)
             weighted = weighted * factor + mix(scores, values, visible)
             shift = risen
+            del scores
         return shift, total, weighted / nonzero(total) / room
+
+    def _scores(self, here: Index) -> Iterator[tuple[Array, Array, Mask | None]]:
+        """Yield the scores of each block of keys, −∞ where not visible, and the values."""
+        given, rows = self.given, self.scaled_query(here)
+        every = (*here[:-2], _ALL, _ALL)
+        keys, values = self.at(given.key, every), self.at(given.value, every)
+        for there, visible in self.key_blocks(here):
+            block = _boundary.cast(keys[..., there[-2], :], given.compute)
+            scores = self.adjusted(rows @ block.mT, here, there)  # (..., queries, keys)
+            if visible is not None:
+                np.copyto(scores, -np.inf, where=~visible)
+            yield scores, _boundary.cast(values[..., there[-2], :], given.compute), visible
+            del scores
+
+
+def _sums(exponentials: Array) -> Array:
+    """Return the sums of the rows; a product with ones is the quickest."""
+    ones = np.ones((exponentials.shape[-1], 1), exponentials.dtype)
+    return np.asarray(exponentials @ ones)
 
 
 def _part(state: AttentionState, here: Index) -> Seen:

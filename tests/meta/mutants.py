@@ -58,6 +58,8 @@ MUTANTS = [Mutant(name, module, old, new) for module, name, old, new in TABLE]
 TESTS = {
     "_boundary": ("boundary", "attention", "scores", "similarity", "masks", "gradients", "cache"),
     "_kernels": ("weights", "attention", "gradients", "masks", "streaming"),
+    "cache": ("cache", "attention"),
+    "heads": ("heads", "attention"),
     "streaming/blocks": ("streaming", "cache"),
     "streaming/state": ("streaming",),
 }

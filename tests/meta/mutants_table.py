@@ -882,12 +882,6 @@ MUTANTS = (
     ),
     (
         "streaming/blocks",
-        "blocks outside of the window are computed all the same",
-        "            start = max(start, rows.start + window.offset - window.left)\n",
-        "            pass\n",
-    ),
-    (
-        "streaming/blocks",
         "0 times NaN reaches the output",
         "weighted * factor + mix(scores, values, visible)",
         "weighted * factor + scores @ values",
@@ -936,12 +930,6 @@ MUTANTS = (
     ),
     (
         "streaming/blocks",
-        "an empty row has a gradient",
-        "np.where(total == 0, 0, _boundary.cast(d_output[here], given.compute))",
-        "_boundary.cast(d_output[here], given.compute)",
-    ),
-    (
-        "streaming/blocks",
         "a saved state is ignored",
         "plan.seen(here) if state is None else _part(state, here)",
         "plan.seen(here)",
@@ -975,6 +963,30 @@ MUTANTS = (
         "a 16-bit cache is cast whole",
         "given.key.shape[-1] + given.value.shape[-1] if casts else 0",
         "0",
+    ),
+    (
+        "streaming/blocks",
+        "scores of any size without a shift",
+        "            if not scores.max() <= _USUAL:  # nor if it is NaN\n                return None\n",
+        "",
+    ),
+    (
+        "streaming/blocks",
+        "tiny values without a shift",
+        "limits.tiny / limits.eps**2 < size < np.inf",
+        "size < np.inf",
+    ),
+    (
+        "streaming/blocks",
+        "low scores without a shift",
+        "np.all(total >= np.exp(-_USUAL)) and ",
+        "",
+    ),
+    (
+        "streaming/blocks",
+        "a state without its true maximum",
+        "plan.seen(here, true_shift=True)",
+        "plan.seen(here)",
     ),
     # --- _kernels
     (
