@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book test test-deep test-peers mutants bench lint format serve examples lock clean
+.PHONY: help book check-site lighthouse test test-deep test-peers mutants bench lint format serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -12,6 +12,13 @@ help: ## List the targets
 
 book: $(READY) ## Build the book into _build/html: every cell executed, every warning an error
 	@$(PY) -m tools.build_book
+
+check-site: book ## Measure the budgets of the built site in a browser: weight, access, layout, paper
+	@bash tools/browser.sh -m pytest tests/site --confcutdir=tests/site
+	@bash tools/browser.sh -m tools.site
+
+lighthouse: book ## Let Lighthouse score the heaviest pages on a phone (needs Node)
+	@bash tools/browser.sh -m tools.site.lighthouse
 
 test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest
@@ -47,9 +54,9 @@ lock: ## Write requirements.txt anew from requirements.in: newest versions, pinn
 	@bash tools/lock.sh
 
 clean: ## Remove the built book, the caches and the environment
-	rm -rf _build $(VENV) .venv-lock .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build $(VENV) .venv-browser .venv-lock .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a half-made environment is never trusted.
 $(READY): requirements.txt tools/environment.sh
-	@bash tools/environment.sh $(VENV)
+	@bash tools/environment.sh $(VENV) requirements.txt

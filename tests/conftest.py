@@ -4,8 +4,9 @@ import os
 
 from hypothesis import settings
 
-# Other libraries are compared with in an environment of their own: `make test-peers`.
-collect_ignore = ["peers"]
+# In environments of their own: comparing with other libraries, and testing the checks that need a
+# browser. `make test-peers`, `make check-site`.
+collect_ignore = ["peers", "site"]
 
 # The same examples on every run and every machine: a red test is red for everybody.
 settings.register_profile("quick", derandomize=True, max_examples=40, deadline=None)

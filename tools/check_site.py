@@ -1,81 +1,113 @@
-"""Check the built site: every link leads somewhere, every image speaks, nobody else is asked."""
+"""Check the built site as it is written.
+
+The build refuses a site in which a link leads nowhere, an image does not speak or somebody else is
+asked. `make check-site` also wants the frame of each page: its head, its headings, its policy.
+"""
 
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from bs4 import BeautifulSoup, Tag
+from lxml import html
+
+Page = Any  # lxml's element of a whole page
 
 # What a browser fetches by itself. A link that a reader may follow is another matter.
 FETCHED = (("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"))
 FETCHED_RELATIONS = {"stylesheet", "preload", "icon", "modulepreload", "preconnect"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'"
+)
+LOADING = "preceding::*[self::script or self::link or self::style or self::img]"
+HEADING = "//*[self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6]"
 
 
 def check_site(site: Path) -> list[str]:
     """Return a line per problem, each with its page and cause."""
-    pages = {path: _parse(path) for path in sorted(site.rglob("*.html"))}
+    pages = _read(site)
     if not pages:
         return [f"{site}: no page was built"]
-    anchors = {path: _anchors(page) for path, page in pages.items()}
-    problems = []
-    for path, page in pages.items():
-        name = path.relative_to(site)
-        problems += [f"{name}: {problem}" for problem in _images(page)]
-        problems += [f"{name}: {problem}" for problem in _requests(page)]
-        problems += [f"{name}: {problem}" for problem in _links(path, page, anchors)]
-        problems += [f"{name}: {problem}" for problem in _ids(page)]
+    anchors = {path: set(page.xpath("//@id | //a/@name")) for path, page in pages.items()}
+    return [
+        f"{path.relative_to(site)}: {problem}"
+        for path, page in pages.items()
+        for problem in (
+            *_images(page),
+            *_requests(page),
+            *_links(path, page, anchors),
+            *_ids(page),
+        )
+    ]
+
+
+def check_frames(site: Path) -> list[str]:
+    """Return a line per flaw of the frame of a page: its head, its headings, its policy."""
+    pages = _read(site)
+    problems = [
+        f"{path.relative_to(site)}: {problem}"
+        for path, page in pages.items()
+        for problem in (*_head(page), *_headings(page), *_scripts(page))
+    ]
+    titles = Counter(page.findtext("head/title") for page in pages.values())
+    problems += [f"{n} pages have the title {title!r}" for title, n in titles.items() if n > 1]
+    if (site / "book").exists():
+        problems.append("book/: the addresses of pages begin with the name of a folder")
     return problems
 
 
-def _parse(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+def html_files(site: Path) -> list[Path]:
+    """Return the pages of the site."""
+    return sorted(site.rglob("*.html"))
 
 
-def _anchors(page: BeautifulSoup) -> set[str]:
-    named = {str(tag["id"]) for tag in page.find_all(id=True)}
-    return named | {str(tag["name"]) for tag in page.find_all("a", attrs={"name": True})}
+def _read(site: Path) -> dict[Path, Page]:
+    return {
+        path: html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
+        for path in html_files(site)
+    }
 
 
-def _ids(page: BeautifulSoup) -> list[str]:
-    seen: set[str] = set()
+def _text(element: Page) -> str:
+    return " ".join(element.text_content().split())
+
+
+def _ids(page: Page) -> list[str]:
+    seen = Counter(page.xpath("//@id"))
+    return [f"the id {name!r} stands twice" for name, times in seen.items() if times > 1]
+
+
+def _images(page: Page) -> list[str]:
     problems = []
-    for tag in page.find_all(id=True):
-        if str(tag["id"]) in seen:
-            problems.append(f"the id {tag['id']!r} stands twice")
-        seen.add(str(tag["id"]))
+    main = page.find(".//main")
+    for element in (page if main is None else main).iter():
+        if element.tag == "img" and not element.get("alt", "").strip():
+            problems.append(f"image without an alt text: {element.get('src')}")
+        if element.get("role") == "img":
+            if not element.get("aria-label", "").strip():
+                problems.append("drawing without a description")
+            if next(element.iterancestors("figure"), None) is None:
+                problems.append(f"drawing without a caption: {element.get('aria-label')}")
     return problems
 
 
-def _images(page: BeautifulSoup) -> list[str]:
+def _requests(page: Page) -> list[str]:
     problems = []
-    main = page.find("main") or page
-    assert isinstance(main, Tag)
-    for image in main.find_all("img"):
-        if not str(image.get("alt") or "").strip():
-            problems.append(f"image without an alt text: {image.get('src')}")
-    for drawing in main.find_all(True, role="img"):
-        if not str(drawing.get("aria-label") or "").strip():
-            problems.append("drawing without a description")
-        if drawing.find_parent("figure") is None:
-            problems.append(f"drawing without a caption: {drawing.get('aria-label')}")
-    return problems
-
-
-def _requests(page: BeautifulSoup) -> list[str]:
-    problems = []
-    for tag_name, attribute in FETCHED:
-        for tag in page.find_all(tag_name):
-            relations = set(tag.get("rel") or FETCHED_RELATIONS)
-            address = str(tag.get(attribute) or "")
+    for name, attribute in FETCHED:
+        for element in page.iter(name):
+            relations = set(element.get("rel", "stylesheet").split())
+            address = element.get(attribute, "")
             if relations & FETCHED_RELATIONS and urlsplit(address).netloc:
                 problems.append(f"asks another site: {address}")
     return problems
 
 
-def _links(path: Path, page: BeautifulSoup, anchors: dict[Path, set[str]]) -> list[str]:
+def _links(path: Path, page: Page, anchors: dict[Path, set[str]]) -> list[str]:
     problems = []
-    for link in page.find_all("a", href=True):
-        address, anchor = urldefrag(str(link["href"]))
+    for link in page.xpath("//a/@href"):
+        address, anchor = urldefrag(link)
         parts = urlsplit(address)
         if parts.scheme or parts.netloc:
             continue
@@ -83,13 +115,51 @@ def _links(path: Path, page: BeautifulSoup, anchors: dict[Path, set[str]]) -> li
         if target.is_dir():
             target = target / "index.html"
         if not target.is_file():
-            problems.append(f"broken link: {link['href']}")
+            problems.append(f"broken link: {link}")
         elif anchor and target in anchors and unquote(anchor) not in anchors[target]:
-            problems.append(f"broken anchor: {link['href']}")
+            problems.append(f"broken anchor: {link}")
     return problems
 
 
+def _head(page: Page) -> list[str]:
+    problems = []
+    if not page.get("lang"):
+        problems.append("no language")
+    if not (page.findtext("head/title") or "").strip():
+        problems.append("no title")
+    if not any(text.strip() for text in page.xpath("//meta[@name='description']/@content")):
+        problems.append("no description")
+    if (mains := len(page.findall(".//main"))) != 1:
+        problems.append(f"{mains} main landmarks")
+    policies = page.xpath("//meta[@http-equiv='Content-Security-Policy']")
+    if [policy.get("content") for policy in policies] != [POLICY]:
+        problems.append("not the policy")
+    elif policies[0].getparent().tag != "head" or policies[0].xpath(LOADING):
+        problems.append("the policy does not stand before all that loads")
+    return problems
+
+
+def _headings(page: Page) -> list[str]:
+    headings = page.xpath(HEADING)
+    levels = [int(heading.tag[1]) for heading in headings]
+    problems = []
+    if levels.count(1) != 1:
+        problems.append(f"{levels.count(1)} headings of level 1")
+    for heading, before, level in zip(headings[1:], levels, levels[1:], strict=False):
+        if level > before + 1:
+            problems.append(f"level {level} follows level {before}: {_text(heading)!r}")
+    return problems
+
+
+def _scripts(page: Page) -> list[str]:
+    inline = [_text(script)[:40] for script in page.xpath("//script[not(@src)]")]
+    inline += [f"{name.attrname}={name}" for name in page.xpath("//@*[starts-with(name(), 'on')]")]
+    links = (link.strip() for link in page.xpath("//@href"))
+    inline += [link for link in links if link.lower().startswith("javascript:")]
+    return [f"inline script: {script}" for script in inline]
+
+
 if __name__ == "__main__":
-    found = check_site(Path(sys.argv[1]))
+    found = check_site(Path(sys.argv[1])) + check_frames(Path(sys.argv[1]))
     print("\n".join(found))
     sys.exit(bool(found))

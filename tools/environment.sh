@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Make the virtual environment $1 from requirements.txt, and from the file $2 on top if one is given,
-# or say in one line what is missing.
+# Make the virtual environment $1 from the requirements file $2, and from the file $3 on top if one is
+# given, or say in one line what is missing.
 set -euo pipefail
 venv=$1
-more=${2:-}
+pinned=$2
+more=${3:-}
 
 fail() { echo "error: $*" >&2; exit 1; }
 
@@ -25,13 +26,13 @@ if command -v uv >/dev/null 2>&1; then
 else
     install=("$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --quiet)
 fi
-"${install[@]}" --require-hashes -r requirements.txt ||
-    fail "the packages of requirements.txt could not be installed: check the network, then run the same command again."
+"${install[@]}" --require-hashes -r "$pinned" ||
+    fail "the packages of $pinned could not be installed: check the network, then run the same command again."
 if [ -n "$more" ]; then
-    # Without their hashes, which pip would then ask of $more too, the pins of requirements.txt go on
+    # Without their hashes, which pip would then ask of $more too, the pins of $pinned go on
     # to hold, but for a package that $more pins itself.
     awk -F '==' 'NR == FNR { own[$1]; next } /==/ && !($1 in own) { sub(/ *\\$/, ""); print }' \
-        "$more" requirements.txt >"$venv/constraints.txt"
+        "$more" "$pinned" >"$venv/constraints.txt"
     "${install[@]}" --constraint "$venv/constraints.txt" -r "$more" ||
         fail "the packages of $more could not be installed: check the network, then run the same command again."
 fi

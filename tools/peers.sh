@@ -7,7 +7,7 @@ venv=.venv-peers
 
 for source in requirements.txt requirements-peers.txt tools/environment.sh; do
     if [ "$source" -nt "$venv/.ready" ]; then # also if there is no stamp: it is written last
-        bash tools/environment.sh "$venv" requirements-peers.txt
+        bash tools/environment.sh "$venv" requirements.txt requirements-peers.txt
         break
     fi
 done

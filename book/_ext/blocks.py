@@ -69,6 +69,12 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             name["classes"] += [
                 ROLES[n] for n in (name.astext().lower().rstrip("s"),) if n in ROLES
             ]
+    for source in doctree.findall(nodes.citation):
+        listed = source[-1]
+        if isinstance(listed, nodes.enumerated_list):  # "A. Vaswani" reads like the start of a list
+            initial = chr(ord("A") + listed.get("start", 1) - 1)
+            listed[0][0].insert(0, nodes.Text(f"{initial}. "))
+            listed.replace_self(listed[0].children)
     name_folds(doctree)
     if NOTED.match(page):
         top = next(doctree.findall(nodes.section))
@@ -157,8 +163,7 @@ def annotate(app: Sphinx, doctree: nodes.document, page: str) -> None:
                     seen.add(target)
                     name, content = named[target]
                     copied = [child.deepcopy() for child in content]
-                    titled = named is terms  # the reference begins with its authors
-                    found.append(margin_note("", *copied, name=name, titled=titled))
+                    found.append(margin_note("", "", *copied, name=name))
         if found:
             block = nodes.container(classes=["noted"])
             paragraph.parent.replace(paragraph, block)
@@ -195,25 +200,25 @@ def first_sentence(paragraph: nodes.paragraph) -> Iterator[nodes.Node]:
 
 
 def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
-    """Return the name and the full reference of every source, by its anchor."""
-    kept = getattr(app.env, "full_references", None)
+    """Return the authors and the title of every source, by its anchor; the title is a link."""
+    kept = getattr(app.env, "sources", None)
     if kept is None:
-        from pybtex.plugin import find_plugin
+        from pybtex.richtext import Text
 
-        backend = find_plugin("pybtex.backends", "docutils")()
         kept = {}
         for citation in app.env.get_domain("cite").citations:  # type: ignore[attr-defined]
-            text = citation.formatted_entry.text.render(backend)
-            persons = citation.entry.persons.get("author", [])
-            name = persons[0].last_names[0].strip("{}") if persons else citation.key
-            name += " et al." if len(persons) > 2 else ""
-            if len(persons) == 2:
-                name += f" and {persons[1].last_names[0]}"
-            kept[citation.citation_id] = (
-                f"{name}, {citation.entry.fields.get('year', 'n.d.')}",
-                text,
-            )
-        app.env.full_references = kept  # type: ignore[attr-defined]
+            entry = citation.entry
+            names = [" ".join(one.last_names).strip("{}") for one in entry.persons["author"]]
+            if len(names) > 2:
+                names = [f"{names[0]} et al."]
+            title = Text.from_latex(entry.fields["title"]).render_as("text")
+            uri = f"https://doi.org/{entry.fields['doi']}" if "doi" in entry.fields else ""
+            if "eprint" in entry.fields:
+                uri = uri or f"https://arxiv.org/abs/{entry.fields['eprint']}"
+            text = nodes.reference("", title, refuri=uri) if uri else nodes.Text(title)
+            year = entry.fields.get("year", "n.d.").rstrip(".")
+            kept[citation.citation_id] = (f"{' and '.join(names)}, {year}", [text])
+        app.env.sources = kept  # type: ignore[attr-defined]
     return kept
 
 
@@ -230,8 +235,7 @@ def depart_notes(self: HTML5Translator, node: margin_notes) -> None:
 def visit_note(self: HTML5Translator, node: margin_note) -> None:
     """Open a note, under its name."""
     name = self.encode(node["name"])
-    title = f"<b>{name}.</b> " if node["titled"] else ""
-    self.body.append(f"<details><summary>{name}</summary><div>{title}")
+    self.body.append(f"<details><summary>{name}</summary><div><b>{name}.</b> ")
 
 
 def depart_note(self: HTML5Translator, node: margin_note) -> None:

@@ -237,12 +237,12 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
 
 def wide(name: str, data: Mapping[str, Any]) -> bool:
     """Tell whether a row of an array needs more room than the column of the text has."""
-    entry = {**data["inputs"], **data["expected"]}[name]
-    numbers = [e for e in flat(entry["value"]) if not isinstance(e, str | bool)]
-    longest = max(
-        len(re.sub("<.*?>", "", shown(e, decimals(numbers)))) for e in flat(entry["value"])
-    )
-    return shape(entry["value"])[-1] * (longest + 2) > 60
+    value = {**data["inputs"], **data["expected"]}[name]["value"]
+    entries = list(flat(value))
+    places = decimals([e for e in entries if not isinstance(e, str | bool)])
+    lengths = [len(re.sub("<.*?>", "", shown(e, places))) + 2 for e in entries]
+    columns = shape(value)[-1]
+    return sum(max(lengths[column::columns]) for column in range(columns)) > 60
 
 
 # The page
@@ -321,8 +321,8 @@ def card(data: Mapping[str, Any], pages: set[str], superseded_by: str | None) ->
     """Return the card of an example: what it is called, and what is certain about it."""
     facts: list[list[nodes.Node]] = [
         [
-            raw('<b><span aria-hidden="true">✓ </span>agrees</b> '),
-            *powers(f"with the library in this build: {agreement(data)}"),
+            nodes.strong("", "✓ agrees"),
+            *powers(f" with the library in this build: {agreement(data)}"),
         ],
         [nodes.Text("released "), nodes.inline("", data["released"], classes=["date"])],
     ]
@@ -455,8 +455,8 @@ class WorkedExamplePage(SphinxDirective):
         return page(found[name], pages, newer[0] if newer else None)
 
 
-class Catalogue(SphinxDirective):
-    """``{example-catalogue}``: all examples in one table, by the part that teaches them."""
+class Catalog(SphinxDirective):
+    """``{example-catalog}``: all examples in one table, by the part that teaches them."""
 
     def run(self) -> list[nodes.Node]:
         """Read all data; the parts are those of the table of contents."""
@@ -493,7 +493,7 @@ class Catalogue(SphinxDirective):
                     [nodes.Text(", ".join(data["topics"]))],
                 )
         group += body
-        return [nodes.table("", group, classes=["catalogue"])]
+        return [nodes.table("", group, classes=["catalog"])]
 
 
 def row(*entries: Iterable[nodes.Node]) -> nodes.row:
@@ -596,7 +596,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension; the sources must be there before the table of contents is read."""
     write_sources(Path(app.srcdir))
     app.add_directive("worked-example", WorkedExamplePage)
-    app.add_directive("example-catalogue", Catalogue)
+    app.add_directive("example-catalog", Catalog)
     app.connect("doctree-resolved", link_ids, priority=950)
     app.connect("html-page-context", around, priority=960)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

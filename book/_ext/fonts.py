@@ -32,24 +32,25 @@ logger = logging.getLogger(__name__)
 # punctuation, arrows, operators, a tick.
 CORE = (
     "20-7E A0 A7 A9 AB B0-B3 B6-B7 B9 BB-BE D7 E1 E4 E9 F3 F6-F7 FC 141 2013-2014 2018-2019 "
-    "201C-201D 2026 2032 2190-2193 2212 221A 221E 2248 2260 2264-2265 2713"
+    "201C-201D 2026 2032 2070-2079 2190-2193 2212 221A 221E 2248 2260 2264-2265 2713 3A3 3B5 3BC "
+    "3C3"
 )
 # The other letters of Europe's names, Greek, fractions, raised and lowered digits, rare signs.
 MORE = (
     "A1-A6 A8 AA AC-AF B4-B5 B8 BA BF-D6 D8-E0 E2-E3 E5-E8 EA-F2 F4-F5 F8-FB FD-140 142-17F "
-    "391-3C9 2020-2022 2030 2033 2039-203A 2070-2079 2080-2089 20AC 2122 2153-215E 2202 2206 "
+    "391-3A2 3A4-3B4 3B6-3BB 3BD-3C2 3C4-3C9 2020-2022 2030 2033 2039-203A 2080-2089 20AC 2122 2153-215E 2202 2206 "
     "220F 2211"
 )
-# Formulas: ASCII, accents, Greek, primes, arrows, operators, delimiters, braces; italic, bold and
-# double-struck letters. Single letters are drawn in italics, so upright Greek is capitals only. The
-# font's MATH table adds the large and the assembled forms. Any other character is a warning.
+# Formulas: ASCII, accents, Greek, primes, arrows, operators, delimiters, braces; italic letters.
+# Single letters are drawn in italics, so upright Greek is capitals only. The font's MATH table adds
+# the large and the assembled forms. Any other character, a bold one too, is a warning: the font is
+# a third of what a page weighs.
 MATH = (
     "20-7E A0 A8 AC AF B1 B7 D7 F7 2C6-2C7 2D9 2DC 302-303 332 391-3A9 2016 2026 2032-2033 "
     "2061-2063 2102 210E 2112-2113 2115 2119-211A 211D 2124 2190-2194 21A6 21D0-21D4 "
     "2200-220B 220E-2213 2216-221A 221D-221E 2223-222B 223C 2243-2248 2254 2260-2265 "
     "226A-226B 2282-2287 2295-2299 22A4-22A5 22C5-22C6 22EE-22F1 2308-230B 23DE-23DF 25A1 "
-    "27E8-27E9 27F5-27F6 1D400-1D467 1D4A9 1D538-1D539 1D53C-1D53E 1D540-1D544 1D6FC-1D71B "
-    "1D7CE-1D7D7 FE00"
+    "27E8-27E9 27F5-27F6 1D434-1D467 1D53C 1D6FC-1D71B FE00"
 )
 RADICAL_WIDTH = 880  # thousandths of an em; the small radical has 794
 

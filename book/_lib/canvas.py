@@ -6,7 +6,7 @@ put where nothing stands, and a drawing whose texts overlap is refused.
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.util import find_spec
@@ -115,13 +115,19 @@ class Canvas:
             (self._marks if keep_off == 1 else self._quiet).append(sampled(line))
         self._shapes.append(f'<path class="{look}" d="{_steps(line)}{"z" if closed else ""}"/>')
 
-    def bundle(self, lines: Iterable[Array], origin: Pair, unit: Pair, look: str) -> None:
-        """Draw lines of whole numbers, which labels ignore, from an origin in units of pixels."""
-        paths = "".join(f'<path d="{_steps(line, 1)}"/>' for line in lines)
-        place = (
-            f"translate({short(origin[0])} {short(origin[1])})scale({unit[0]:.4f} {unit[1]:.4f})"
-        )
-        self._shapes.append(f'<g class="{look}" transform="{place}">{paths}</g>')
+    def walks(self, steps: Array, origin: Pair, unit: Pair, look: str) -> None:
+        """Draw walks, one a row, of steps of one unit up or down; labels may stand on them.
+
+        Seen from a corner, where up is h and down is v, a walk is short to write.
+        """
+        paths = []
+        for row in steps:
+            runs = ((up, len(list(run))) for up, run in itertools.groupby(row > 0))
+            way = "".join(f"{'h' if up else 'v'}{length}" for up, length in runs)
+            paths.append(f'<path d="M0 0{way}"/>')
+        a, b = (f"{size:.4f}" for size in unit)
+        place = f"matrix({a} -{b} {a} {b} {short(origin[0])} {short(origin[1])})"
+        self._shapes.append(f'<g class="{look}" transform="{place}">{"".join(paths)}</g>')
 
     def ribbon(
         self, start: tuple[float, float], end: tuple[float, float], wide: float, look: str
@@ -300,9 +306,9 @@ def _simple(line: Array, tolerance: float = 0.15) -> Array:
     )
 
 
-def _steps(line: Array, parts: int = 10) -> str:
-    """Write a line as SVG does, in steps from point to point, in parts of a unit."""
-    whole = np.round(_simple(line) * parts).astype(int)
-    start, steps = whole[0], np.diff(whole, axis=0)
-    pairs = [f"{short(x / parts)} {short(y / parts)}" for x, y in [start, *steps]]
+def _steps(line: Array) -> str:
+    """Write a line as SVG does, in steps from point to point."""
+    tenths = np.round(_simple(line) * 10).astype(int)
+    start, steps = tenths[0], np.diff(tenths, axis=0)
+    pairs = [f"{short(x / 10)} {short(y / 10)}" for x, y in [start, *steps]]
     return f"M{pairs[0]}" + (f"l{' '.join(pairs[1:])}".replace(" -", "-") if len(steps) else "")

@@ -249,16 +249,19 @@ def charts(
     x_label: str,
     log_x: bool = False,
     log_y: bool = False,
+    stacked: bool = False,
     wide: bool = False,
 ) -> Drawing:
-    """Draw curves, side by side or one chart under the other, each curve with its name on it."""
+    """Draw curves, each with its name on it.
+
+    Charts stand side by side where there is room, or one below the other if they are `stacked`.
+    """
 
     def draw(width: float) -> Canvas:
         canvas = Canvas(width)
-        beside = width > PHONE
-        count = len(parts) if beside else 1
-        across = (width - GAP * (count - 1)) / count
-        tall = (250 if len(parts) == 1 else 230) if beside else (255 if len(parts) == 1 else 190)
+        beside = width > PHONE and not stacked
+        across = (width - GAP * (len(parts) - 1)) / len(parts) if beside else width
+        tall = 250 if len(parts) == 1 else 230 if beside else 190
         for place, part in enumerate(parts):
             x = (across + GAP) * place if beside else 0
             y = 0 if beside else canvas.height + (14 if place else 0)
@@ -272,7 +275,13 @@ def charts(
 def walks(
     paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
 ) -> Drawing:
-    """Draw thin paths of whole scores, one a row, and the lines plus and minus the envelope."""
+    """Draw walks from 0 of scores, one a row, and the lines plus and minus the envelope.
+
+    Each step of a walk is 1 or -1.
+    """
+    steps = np.diff(paths)
+    if np.any(np.abs(steps) != 1) or np.any(paths[:, 0] != 0):
+        raise ValueError("paths must begin at 0 and go up or down by 1")
     x = np.arange(paths.shape[-1])
     most = float(max(np.abs(paths).max(), envelope.max()))
 
@@ -285,8 +294,9 @@ def walks(
         box = Box(left, 26, right, canvas.height - 46)
         frame = Frame(canvas, box, (0, float(x[-1]), -most, most))
         frame.y_axis(rows, y_label)
-        origin, unit = frame((0, 0)), frame((1, 1)) - frame((0, 0))
-        canvas.bundle((np.stack([x, path], -1) for path in paths), origin, unit, "score hair")
+        origin, (right, up) = frame((0, 0)), frame((1, 1))
+        unit = (right - origin[0], origin[1] - up)
+        canvas.walks(steps, origin, unit, "score hair")
         frame.x_axis(_ticks(0, float(x[-1]), 5), x_label)
         for sign, text in ((1, name), (-1, f"−{name}")):
             line = frame(np.stack([x, sign * envelope], -1))
@@ -769,9 +779,11 @@ def _log_ticks(low: float, high: float) -> list[tuple[float, str]]:
     step = 2 if high / low > 1e6 else 1
     factors = (1, 2, 5) if high / low < 300 else (1,)
     values = [f * 10.0**p for p in powers if p % step == 0 for f in factors]
-    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-    return [
-        (v, f"{v:g}" if v < 1e4 else "10" + str(round(np.log10(v))).translate(raised))
-        for v in values
-        if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)
-    ]
+    return [(v, _in_words(v)) for v in values if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)]
+
+
+def _in_words(value: float) -> str:
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if value >= unit:
+            return f"{value / unit:g} {name}"
+    return f"{value:,.0f}" if value >= 1e4 else f"{value:g}"

@@ -111,4 +111,4 @@ class TestLesson:
     def test_the_first_mention_of_a_source_has_a_note(self, site: Path) -> None:
         note = read(site, "concepts/first.html").select_one(".notes details")
         assert note.summary.text == "Vaswani et al., 2017"
-        assert "Attention is all you need" in note.text
+        assert "Attention Is All You Need" in note.text

@@ -51,12 +51,14 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "book/_ext",
         "book/_lib",
         "book/_theme",
-        "book/assets",
         "tests/theorems",
         "tests/derivations",
     ):
         shutil.copytree(ROOT / name, folder / name)
-    for name in ("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"):
+    for name in (
+        *("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"),
+        "tests/test_worked_examples.py",
+    ):
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     (folder / "book" / "index.md").write_text("# Index\n")

@@ -179,6 +179,27 @@ class TestTexts:
                 assert min(levels, key=lambda other: abs(levels[other] - height)) == name
 
 
+class TestWalks:
+    @pytest.mark.parametrize("walk", [[0, 1, 1], [0, 2, 1], [1, 2, 1]])
+    def test_other_than_whole_steps_from_zero_are_refused(self, walk: list[int]) -> None:
+        with pytest.raises(ValueError, match="begin at 0 and go up or down by 1"):
+            figures.walks(np.array([walk]), np.ones(3), "one", x_label="x", y_label="y", alt=ALT)
+
+    def test_a_walk_goes_where_its_steps_lead(self) -> None:
+        walk = np.array([[0, 1, 2, 1, 2, 3]])
+        drawing = figures.walks(walk, np.sqrt(np.arange(6)), "root", x_label="x", y_label="y",
+                                alt=ALT)  # fmt: skip
+        for svg in layouts(drawing):
+            group = next(iter(svg.iter("g")))
+            a, b, c, d, _, _ = map(float, re.findall(r"-?[\d.]+", group.get("transform", "")))
+            turns = re.findall(r"([hv])(\d+)", group[0].get("d", ""))
+            right = sum(int(n) for way, n in turns if way == "h")
+            down = sum(int(n) for way, n in turns if way == "v")
+            assert (right - down, right + down) == (3, 5)  # where it ends, after how many steps
+            assert (a, b) == (c, -d)  # h leads up, v as far down
+            assert a > 0 > b
+
+
 class TestHeatmaps:
     def test_minus_infinity_is_written_and_does_not_fade_the_rest(self) -> None:
         scores = np.array([[2.0, -np.inf], [1.0, -4.0]])

@@ -123,7 +123,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("search")
     for name, text in {
         "index": "# The book\n\nIt has a mask.\n",
-        "book/causal/masking": MASKING,
+        "book/lessons/masking": MASKING,
         "book/reference/glossary": GLOSSARY,
         "book/reference/api/masks": API,
         "book/examples/SA016": EXAMPLE,
@@ -132,14 +132,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "src" / f"{name}.md").write_text(text, encoding="utf-8")
     (root / "src" / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nparts:\n"
-        "- caption: Causal masking\n  chapters:\n  - file: book/causal/masking\n"
+        "- caption: Causal masking\n  chapters:\n  - file: book/lessons/masking\n"
         "- caption: Reference\n  chapters:\n  - file: book/reference/glossary\n"
         "  - file: book/reference/api/masks\n"
     )
     settings = {
         "extensions": [
             *("sphinx_external_toc", "myst_nb", "sphinx_proof", "sphinx_exercise"),
-            *("static_math", "addresses", "search_index"),
+            *("static_math", "addresses", "blocks", "search_index"),
         ],
         "myst_enable_extensions": ["dollarmath"],
         "html_math_renderer": "static_math",
@@ -183,14 +183,14 @@ class TestIndex:
     def test_pages_come_in_reading_order_with_their_parts_and_questions(self, site: Path) -> None:
         found = pages(site)
         assert [name for name in found if name != "kinds"] == [
-            *("index.html", "causal/masking.html", "reference/glossary.html"),
+            *("index.html", "lessons/masking.html", "reference/glossary.html"),
             *("reference/api/masks.html", "SA016/index.html"),
         ]
-        question, part, _ = found["causal/masking.html"]
+        question, part, _ = found["lessons/masking.html"]
         assert (question, part) == ("How does one ask for the next word?", "Causal masking")
 
     def test_text_is_sentences_with_each_formula_once(self, site: Path) -> None:
-        anchor, kind, title, text = pages(site)["causal/masking.html"][2][0]
+        anchor, kind, title, text = pages(site)["lessons/masking.html"][2][0]
         assert (anchor, kind, title) == ("", 0, "Hide what comes later")
         assert text.split("\n") == [
             "Let s_ij be the score of two words.",
@@ -200,7 +200,7 @@ class TestIndex:
 
     def test_every_entry_has_its_place_and_its_kind(self, site: Path) -> None:
         found = pages(site)
-        entries = {entry[0]: entry for entry in found["causal/masking.html"][2]}
+        entries = {entry[0]: entry for entry in found["lessons/masking.html"][2]}
         assert {name: found["kinds"][entry[1]] for name, entry in entries.items()} == {
             "": "page",
             "the-rule": "section",
@@ -214,7 +214,7 @@ class TestIndex:
         assert entries["ex-hide-answer"][2:] == ["Solution of exercise 1", "Nothing is left of it."]
 
     def test_code_is_in_it_by_the_public_names_only(self, site: Path) -> None:
-        text = pages(site)["causal/masking.html"][2][1][3]
+        text = pages(site)["lessons/masking.html"][2][1][3]
         assert text.split("\n") == [
             *("Cold. The largest one wins.", "width · 8.", "In the code: softmax, SA016."),
         ]
@@ -239,7 +239,7 @@ class TestIndex:
         for name, (_, _, entries) in ((n, p) for n, p in pages(site).items() if n != "kinds"):
             page = (site / name).read_text(encoding="utf-8")
             assert [e[0] for e in entries if e[0] and f'id="{e[0]}"' not in page] == []
-        assert '<p id="thm-hidden-proof"' in (site / "causal/masking.html").read_text()
+        assert '<p id="thm-hidden-proof"' in (site / "lessons/masking.html").read_text()
 
 
 INDEX = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_site import check_site
+from tools.check_site import POLICY, check_frames, check_site
 
 GOOD = """<!doctype html><html><head><link rel="stylesheet" href="style.css"></head><body>
 <main id="top"><h1 id="title">Title</h1>
@@ -51,3 +51,58 @@ class TestCheckSite:
 
     def test_an_empty_site_is_a_problem(self, tmp_path: Path) -> None:
         assert check_site(tmp_path) == [f"{tmp_path}: no page was built"]
+
+
+FRAMED = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>One</title><meta name="description" content="What the page is about.">
+<link rel="stylesheet" href="style.css"><script defer src="page.js"></script></head>
+<body><main><h1>One</h1><h2>Two</h2><h3>Three</h3><h2>Four</h2><a href="#x">x</a></main></body>
+</html>"""
+
+
+class TestCheckFrames:
+    def test_a_good_frame_has_no_flaw(self, tmp_path: Path) -> None:
+        (tmp_path / "page.html").write_text(FRAMED)
+        assert check_frames(tmp_path) == []
+
+    def test_the_policy_is_the_one_that_was_promised(self) -> None:
+        assert "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " in POLICY
+        assert POLICY.endswith("img-src 'self' data:; font-src 'self'; connect-src 'self'")
+
+    @pytest.mark.parametrize(
+        "good, bad, flaw",
+        [
+            (' lang="en"', "", "no language"),
+            ("<title>One</title>", "<title> </title>", "no title"),
+            ("What the page is about.", "", "no description"),
+            ("main>", "div>", "0 main landmarks"),
+            ("<h1>One</h1>", "<p>One</p>", "0 headings of level 1"),
+            ("<h2>Two</h2>", "<h1>Two</h1><h2>Two</h2>", "2 headings of level 1"),
+            ("<h2>Two</h2>", "", "level 3 follows level 1: 'Three'"),
+            ("; connect-src 'self'", "", "not the policy"),
+            ('<meta charset="utf-8">', '<script src="early.js"></script>', "does not stand before"),
+            ("<h2>Two", "<script>go()</script><h2>Two", "inline script: go()"),
+            ("<h2>Two", '<h2 onclick="go()">Two', "inline script: onclick=go()"),
+            ('href="#x"', 'href=" javascript:go()"', "inline script: javascript:go()"),
+        ],
+    )
+    def test_a_flaw_is_named_with_its_page(
+        self, tmp_path: Path, good: str, bad: str, flaw: str
+    ) -> None:
+        assert good in FRAMED
+        (tmp_path / "page.html").write_text(FRAMED.replace(good, bad))
+        (found,) = check_frames(tmp_path)
+        assert found.startswith("page.html: ")
+        assert flaw in found
+
+    def test_two_pages_with_one_title_are_a_flaw(self, tmp_path: Path) -> None:
+        for name in ("page.html", "other.html"):
+            (tmp_path / name).write_text(FRAMED)
+        assert check_frames(tmp_path) == ["2 pages have the title 'One'"]
+
+    def test_an_address_that_begins_with_book_is_a_flaw(self, tmp_path: Path) -> None:
+        (tmp_path / "book").mkdir()
+        (tmp_path / "book" / "page.html").write_text(FRAMED)
+        (found,) = check_frames(tmp_path)
+        assert found.startswith("book/: ")

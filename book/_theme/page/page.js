@@ -60,6 +60,7 @@
     var measure = function () { boxes.forEach(scrolls); };
     measure();
     addEventListener("resize", measure);
+    addEventListener("toggle", measure, true); // what was folded had no width
     var find = document.querySelector(".find");
     function search(event) {
       event.preventDefault();
@@ -92,7 +93,7 @@
         if (menu.open) { menu.open = false; menu.firstElementChild.focus(); }
       });
     });
-    var strip = document.querySelector(".strip ul"), here = document.querySelector(".strip .here");
+    var strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
     if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft;
   });
 })();

@@ -243,7 +243,7 @@ var bookSearch = (function () {
         var value = worth(line) / (1 + text.length / 2000) * (/^In the code: | · /.test(text) ? 0.8 : 1);
         if (value > most) { most = value; best = line; }
       });
-      score += most + 0.4 * Math.log(1 + one.lines.length);
+      score += most * (/proof|solution|source/.test(entry.kind) ? 0.8 : 1) + 0.4 * Math.log(1 + one.lines.length);
       if (/^SA\d{3}\b/.test(entry.title) && one.titles.some(function (line) {
         return asked[0].word.toUpperCase() === book.lines[line].text.slice(0, 5);
       })) score += 1000;
@@ -377,6 +377,13 @@ var bookSearch = (function () {
     if (next) { next.focus(); event.preventDefault(); }
   }
 
+  var asked = false;
+
+  function fetchIndex() {
+    if (!asked) document.head.append(make("script", { src: root + "_static/search-index.js" }));
+    asked = true;
+  }
+
   function build(place) {
     var input = make("input", { type: "search", id: "question", name: "q", autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "search" });
     box = {
@@ -390,8 +397,7 @@ var bookSearch = (function () {
     place.append(form, box.list);
     place.addEventListener("keydown", move);
     form.addEventListener("submit", function (event) { event.preventDefault(); });
-    input.addEventListener("input", show);
-    if (!book) document.head.append(make("script", { src: root + "_static/search-index.js" }));
+    input.addEventListener("input", function () { fetchIndex(); show(); });
   }
 
   search.take = function (index) {
@@ -411,6 +417,7 @@ var bookSearch = (function () {
         if (event.target === dialog || event.target.closest("a")) dialog.close();
       });
     }
+    fetchIndex();
     if (dialog && !dialog.open) dialog.showModal();
     box.input.focus();
     box.input.select();
@@ -420,6 +427,7 @@ var bookSearch = (function () {
   if (place) {
     build(place);
     box.input.value = new URLSearchParams(location.search).get("q") || "";
+    if (box.input.value) fetchIndex();
     box.input.addEventListener("input", function () {
       var q = box.input.value;
       try {

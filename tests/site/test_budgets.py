@@ -1,0 +1,151 @@
+"""Every budget holds on a good page and notices what it is for. Run by `make check-site`."""
+
+import base64
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tools.check_site import POLICY, check_frames
+from tools.serve_book import serving
+from tools.site.budgets import BUDGETS, Budget, Reading
+from tools.site.examine import examine
+from tools.site.visit import launched
+
+SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
+GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>Good</title><meta name="description" content="A page in which nothing is wrong.">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><link rel="stylesheet" href="page.css">
+<script defer src="page.js"></script></head>
+<body><nav aria-label="Book"><a href="page.html">Book</a> <button type="button">Theme</button></nav>
+<main><h1>Good</h1><p>{SENTENCE * 14}</p>
+<pre tabindex="0"><code>scores = queries @ keys.T</code></pre>
+<figure>
+<svg role="img" aria-label="A cell, a line." viewBox="0 0 300 100" width="300" height="100">
+<rect x="10" y="10" width="60" height="40" fill="#333"/>
+<text x="30" y="35" font-size="14" style="fill:#fff">.42</text>
+<path d="M100 80H200" stroke="currentColor"/>
+<text x="130" y="60" font-size="14" fill="currentColor">plain</text>
+<text x="130" y="85" font-size="14" class="halo">label</text></svg>
+<figcaption>A claim.</figcaption></figure>
+<details><summary>Proof</summary><p>It follows.</p></details></main></body></html>"""
+CSS = """
+:root { color-scheme: light dark; --ink: light-dark(#222, #eee); --paper: light-dark(#fff, #111); }
+html { font: 1.125rem/1.6 serif; background: var(--paper); color: var(--ink); }
+a { color: light-dark(#0b5a94, #7cb7e8); }
+main, nav { max-width: 30rem; margin: auto; overflow-wrap: break-word; }
+a, button, summary { display: inline-block; min-height: 24px; }
+pre { white-space: pre-wrap; }
+svg { max-width: 100%; height: auto; } figure { margin: 0; }
+svg text { fill: currentColor; }
+.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+:focus-visible { outline: 2px solid currentColor; }
+@media print { :root { color-scheme: light; } nav { display: none; }
+  details::details-content { content-visibility: visible; display: block; } }
+"""
+SCRIPT = "document.documentElement.dataset.ready = '';"
+NOISE = base64.b64encode(random.Random(0).randbytes(300_000)).decode()  # stays as large, compressed
+
+# budget: (what of the page, the style sheet or the script, what it becomes, part of what is said)
+DEFECTS = {
+    "axe: violations": [("</main>", '<img src="page.css"></main>', "image-alt")],
+    "contrast of text": [
+        ("#222", "#999", "contrast 2.8"),
+        ("#eee", "#222", "contrast 1."),
+    ],
+    "focus that cannot be seen": [
+        ("2px solid currentColor", "none", "a “Book”: looks as without the focus"),
+        ("2px solid currentColor", "2px solid transparent", "button “Theme”: looks as"),
+        (">Book</a>", ' style="opacity: 0">Book</a>', "hidden while it has the focus"),
+    ],
+    "motion where less is asked for": [
+        ("a { color", "a { transition: color .3s; color", "0.3 s"),
+    ],
+    "px of text in figures": [
+        ('font-size="14" fill', 'font-size="11" fill', "“plain” of svg “A cell, a line.”: 11.0"),
+        ("max-width: 100%; height: auto", "width: 150px; height: auto", "7.0 px"),
+    ],
+    "contrast in figures": [("fill:#fff", "fill:#444", "“.42” of svg")],
+    "collisions in figures": [
+        ('x="130" y="60"', 'x="130" y="88"', "“plain” of svg “A cell, a line.” runs into “label”"),
+        ('x="130" y="60"', 'x="110" y="83"', "is crossed by path"),
+        ('x="130" y="60"', 'x="60" y="35"', "is crossed by rect"),
+        ("paint-order: stroke;", "", "“label” of svg “A cell, a line.” is crossed by path"),
+        ("</text></svg>", '</text><circle cx="145" cy="80" r="30"/></svg>', "is hidden by circle"),
+    ],
+    "px beyond the window": [
+        ("</main>", '<p style="width: 700px">x</p></main>', "p “x”"),
+        ("1.125rem", "18px", "18 px, whatever the reader asks for"),
+    ],
+    "px of code cut": [("pre-wrap", "pre; overflow: auto; max-width: 90px", "px cut")],
+    "characters per line": [("30rem", "40rem", "median of"), ("30rem", "22rem", "median of")],
+    "height of a figure in windows": [("height: auto;", "height: 900px;", "900 px high")],
+    "contrast on paper": [("@media print { :root", "@media print { em", "contrast 1.")],
+    "flaws on paper": [
+        ("nav { display: none; }", "", "is printed"),
+        ("details::details-content", "em", "stays folded"),
+    ],
+    "requests elsewhere": [
+        ("</main>", '<img alt="A dot" src="http://elsewhere.test/dot.png"></main>', "asks for"),
+    ],
+    "violations of the policy": [
+        ("</main>", "<script>window.inline = 1;</script></main>", "script-src"),
+        ('<script defer src="page.js">', "<script>eval('1')</script><script>", "script-src"),
+    ],
+    "console messages": [
+        ("dataset.ready = '';", "dataset.ready = ''; console.info('hello');", "says hello"),
+        ("dataset.ready = '';", "dataset.ready = ''; nothing();", "nothing is not defined"),
+    ],
+    "failed requests": [("page.js", "gone.js", "could not load")],
+    "kB on a first visit": [("</main>", f"<!-- {NOISE} --></main>", "page.html 3")],
+    "kB on the next page": [("</main>", f"<!-- {NOISE[:100_000]} --></main>", "page.html 7")],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as started:
+        yield started
+
+
+def measured(
+    browser: Browser, site: Path, budgets: Sequence[Budget], old: str = "", new: str = ""
+) -> dict[str, list[Reading]]:
+    """Return what budgets find on a small site in which `old` has become `new`."""
+    files = {"page.html": GOOD, "page.css": CSS, "page.js": SCRIPT}
+    assert not old or any(old in text for text in files.values())
+    for name, text in files.items():
+        (site / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
+    with serving(site, "/below/") as address:
+        rows, _ = examine(browser, site, address, "page.html", budgets=budgets)
+    return {b.name: [row.reading for row in rows if row.budget == b.name] for b in budgets}
+
+
+def faults(readings: list[Reading]) -> list[str]:
+    return [fault for reading in readings for fault in reading.faults]
+
+
+def test_a_good_page_is_within_every_budget(browser: Browser, tmp_path: Path) -> None:
+    found = measured(browser, tmp_path, BUDGETS)
+    assert {name: faults(found[name]) for name in found} == {b.name: [] for b in BUDGETS}
+    assert all(found.values())  # nothing was left unmeasured
+    assert check_frames(tmp_path) == []
+
+
+def test_every_budget_has_a_defect_of_its_own() -> None:
+    assert [budget.name for budget in BUDGETS] == list(DEFECTS)
+
+
+@pytest.mark.parametrize(
+    "name, old, new, told", [(name, *case) for name, cases in DEFECTS.items() for case in cases]
+)
+def test_a_defect_is_noticed(
+    browser: Browser, tmp_path: Path, name: str, old: str, new: str, told: str
+) -> None:
+    (budget,) = (budget for budget in BUDGETS if budget.name == name)
+    found = faults(measured(browser, tmp_path, [budget], old, new)[name])
+    assert any(told in fault for fault in found), found

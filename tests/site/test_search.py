@@ -1,0 +1,98 @@
+"""The search of the built book, by keyboard, from a server and from a disk. `make check-site`."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tools.serve_book import serving
+from tools.site.visit import LISTEN, launched
+
+SITE = Path(__file__).parents[2] / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as started:
+        yield started
+
+
+@pytest.fixture(params=["server", "disk"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    disk = nullcontext(f"{SITE.as_uri()}/")
+    with serving(SITE, "/below/") if request.param == "server" else disk as root:
+        yield root
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    page.add_init_script(LISTEN)
+    yield page
+    assert page.evaluate("window.violations") == []
+    page.close()
+
+
+def test_nothing_is_loaded_before_the_first_question(page: Page, address: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{address}causal/masking.html")
+    assert not [url for url in asked if "_static/search" in url]
+    page.keyboard.press("/")
+    page.locator("dialog input").wait_for()
+    assert {url.partition("?")[0] for url in asked if "_static/search" in url} == {
+        f"{address}_static/search.js",
+        f"{address}_static/search-index.js",
+    }
+
+
+def test_the_keyboard_goes_through_the_results_and_back(page: Page, address: str) -> None:
+    def focus() -> str:
+        return str(page.evaluate("document.activeElement.href || document.activeElement.tagName"))
+
+    page.goto(f"{address}causal/masking.html")
+    page.keyboard.press("Control+k")
+    page.locator("dialog input").wait_for()
+    page.keyboard.type("SA016")
+    page.locator(".found a").first.wait_for()
+    assert "Found in" in page.get_by_role("status").inner_text()
+    page.keyboard.press("ArrowDown")
+    assert focus() == f"{address}SA016/index.html"
+    page.keyboard.press("End")
+    assert focus() not in (f"{address}SA016/index.html", "INPUT")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowUp")
+    assert focus() == "INPUT"
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{address}SA016/index.html")
+
+
+def test_escape_closes_the_search(page: Page, address: str) -> None:
+    page.goto(f"{address}index.html")
+    page.locator(".find").click()
+    page.locator("dialog input").wait_for()
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog").is_visible()
+
+
+def test_a_folded_proof_opens_when_one_comes_to_it(page: Page, address: str) -> None:
+    page.goto(f"{address}search.html?q=proof+of+theorem+13")
+    page.locator(".found a").first.click()
+    target = page.locator(":target")
+    target.wait_for()
+    assert target.evaluate("node => node.closest('details').open")
+    assert page.url.endswith("-proof")
+
+
+def test_a_slip_is_named(page: Page, address: str) -> None:
+    page.goto(f"{address}search.html?q=casual")
+    page.locator(".found a").first.wait_for()
+    assert "Showing results for “causal”" in page.get_by_role("status").inner_text()
+
+
+def test_what_is_not_there_leads_on(page: Page, address: str) -> None:
+    page.goto(f"{address}search.html?q=zzzqq")
+    page.get_by_text("Nothing found").wait_for()
+    assert page.locator(".found a").count() == 3

@@ -1,0 +1,89 @@
+"""What everybody can use: axe's rules, the focus, forced colors, less motion."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+
+from tools.site.budgets import Reading, budget, counted
+from tools.site.visit import (
+    FORCED,
+    FORCED_DARK,
+    PHONE,
+    PHONE_DARK,
+    WIDE,
+    WIDE_DARK,
+    Visit,
+)
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
+COLORS = ["color-contrast", "link-in-text-block"]
+# Most of axe's time. `text_contrast` measures formulas and code, too, and its like the figures.
+COLOR_RULES = {
+    "runOnly": {"type": "rule", "values": COLORS},
+    "exclude": [["math"], ["svg"], ["pre"]],
+}
+OTHER_RULES = {
+    "runOnly": TAGS,
+    "rules": {rule: {"enabled": False} for rule in COLORS},
+    "exclude": [],
+}
+RUN_AXE = """async ({ exclude, ...options }) => {
+    const found = await axe.run({ include: [["html"]], exclude }, {
+        ...options, resultTypes: ["violations"], preload: false, iframes: false });
+    return found.violations.flatMap((rule) => rule.nodes.map((node) =>
+        `${rule.id}: ${node.target.join(" ")}: ` + [...node.any, ...node.all, ...node.none]
+            .map((check) => check.message).join(" ").slice(0, 160)));
+}"""
+
+
+@functools.cache
+def axe() -> str:
+    """Return the script of axe."""
+    assert axe_playwright_python.__file__
+    return Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+
+
+@budget("axe: violations", "0", WIDE, WIDE_DARK, PHONE)
+def axe_violations(visit: Visit) -> Reading:
+    """List the elements that break a rule of WCAG 2.2 A or AA, or of best practice.
+
+    The themes differ in colors alone, and a phone has the colors of the wide page: what cannot
+    differ is not measured twice.
+    """
+    rules = [COLOR_RULES] * (visit.mode != PHONE) + [OTHER_RULES] * (visit.mode != WIDE_DARK)
+    visit.page.evaluate(axe())
+    return counted([fault for some in rules for fault in visit.page.evaluate(RUN_AXE, some)])
+
+
+@budget(
+    "contrast of text",
+    "≥ 4.5",
+    *(WIDE, WIDE_DARK, PHONE, PHONE_DARK, FORCED, FORCED_DARK),
+    badness=lambda value: -value,
+)
+def text_contrast(visit: Visit) -> Reading:
+    """Measure the contrast of all text, also in a palette of the reader's own."""
+    return least_contrast(visit.measure("contrast"))
+
+
+def least_contrast(texts: list[dict[str, Any]]) -> Reading:
+    """Return the least contrast of text with what is behind it, and each one below 4.5."""
+    faults = [f"{t['element']}: contrast {t['value']:.2f}" for t in texts if t["value"] < 4.5]
+    return Reading(min((t["value"] for t in texts), default=21), faults)
+
+
+@budget("focus that cannot be seen", "0", WIDE, PHONE_DARK, FORCED_DARK)
+def focus(visit: Visit) -> Reading:
+    """List the elements that take the keyboard and do not show it."""
+    visit.page.keyboard.press("Tab")  # from here on the focus is the keyboard's
+    return counted(visit.measure("focus"))
+
+
+@budget("motion where less is asked for", "≤ 0.01 s", WIDE)
+def motion(visit: Visit) -> Reading:
+    """Measure the longest transition or animation."""
+    moves = visit.measure("motion")
+    faults = [f"{m['element']}: {m['value']:g} s" for m in moves if m["value"] > 0.01]
+    return Reading(max((m["value"] for m in moves), default=0), faults)

@@ -1,0 +1,16 @@
+// The contrast of each piece of text in HTML with what is behind it; with options.onWhite, the lesser
+// of that and its contrast with white paper, where backgrounds are not printed.
+const found = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+const elements = new Set();
+while (walker.nextNode()) {
+  if (walker.currentNode.data.trim()) elements.add(walker.currentNode.parentElement);
+}
+for (const element of elements) {
+  if (element.closest("svg, script, style, noscript, template, annotation") || !shown(element)) continue;
+  const behind = ground(element);
+  const ink = over(color(getComputedStyle(element).color), behind);
+  const value = Math.min(contrast(ink, behind), options.onWhite ? contrast(ink, WHITE) : 21);
+  found.push({ element: describe(element), value });
+}
+return found.sort((a, b) => a.value - b.value).slice(0, 50);

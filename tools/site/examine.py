@@ -1,0 +1,102 @@
+"""Put the pages through all checks, on all cores."""
+
+import multiprocessing
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from tools.serve_book import serving
+from tools.site import access, figures, layout, paper, traffic
+from tools.site.budgets import BUDGETS, Budget, Row
+from tools.site.visit import Visit, launched
+
+EVERY_MODULE = (access, figures, layout, paper, traffic)  # they fill BUDGETS
+PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
+Examined = tuple[list[Row], dict[str, float]]  # and the seconds of each budget
+
+
+def examine(
+    browser: Browser,
+    site: Path,
+    address: str,
+    page: str,
+    front: frozenset[Path] = frozenset(),
+    budgets: Sequence[Budget] = BUDGETS,
+) -> Examined:
+    """Measure budgets on one page, from a server; what it asks for and says, from a disk, too."""
+    rows: list[Row] = []
+    seconds: dict[str, float] = defaultdict(float)
+
+    def take(budget: Budget, mode: str) -> None:
+        started = time.monotonic()
+        if (reading := budget.check(visit)) is not None:
+            rows.append(Row(budget.name, page, mode, reading))
+        seconds[budget.name] += time.monotonic() - started
+
+    for from_disk in (False, True):
+        heard = [budget for budget in budgets if not budget.modes]
+        if from_disk and not heard:
+            break
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        started = time.monotonic()
+        visit = Visit(site, address, page, context, from_disk, front)
+        seconds["loading"] += time.monotonic() - started
+        # A mode after the other, as each costs a layout.
+        for mode in sorted({mode for b in budgets for mode in b.modes} if not from_disk else ()):
+            started = time.monotonic()
+            visit.enter(mode)
+            seconds["changing the mode"] += time.monotonic() - started
+            for budget in budgets:
+                if mode in budget.modes:
+                    take(budget, str(mode))
+        # What the page has said comes last: the other checks have put it through everything.
+        for budget in heard:
+            take(budget, "from disk" if from_disk else "from a server")
+        context.close()
+    return rows, dict(seconds)
+
+
+def loaded_by(browser: Browser, site: Path, address: str, page: str) -> frozenset[Path]:
+    """Return the files that a page loads on a first visit."""
+    context = browser.new_context()
+    files = Visit(site, address, page, context).first_loaded
+    context.close()
+    return files
+
+
+class Worker:
+    """What a process of the pool keeps between pages: a browser of its own."""
+
+    browser: Browser
+    keep: ExitStack
+
+    @classmethod
+    def start(cls) -> None:
+        """Start the browser; it ends with the process."""
+        cls.keep = ExitStack()
+        cls.browser = cls.keep.enter_context(launched())
+
+    @classmethod
+    def examine(cls, site: Path, address: str, page: str, front: frozenset[Path]) -> Examined:
+        """Measure one page."""
+        return examine(cls.browser, site, address, page, front)
+
+
+def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, Examined]]:
+    """Examine pages on all cores, as they are ready."""
+    spawn = multiprocessing.get_context("spawn")
+    with serving(site, PREFIX) as address:
+        with launched() as browser:
+            front = loaded_by(browser, site, address, "index.html")
+        with ProcessPoolExecutor(os.cpu_count(), spawn, Worker.start) as pool:
+            # The heaviest first, so that no core waits for the other at the end.
+            order = sorted(pages, key=lambda page: -(site / page).stat().st_size)
+            jobs = {pool.submit(Worker.examine, site, address, p, front): p for p in order}
+            for job in as_completed(jobs):
+                yield jobs[job], job.result()
