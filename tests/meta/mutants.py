@@ -56,7 +56,10 @@ MUTANTS = [Mutant(name, module, old, new) for module, name, old, new in TABLE]
 
 # What has no tests of its own name, and what shows first in the tests of others.
 TESTS = {
-    "_boundary": ("boundary", "attention", "scores", "similarity", "masks", "gradients", "cache"),
+    "_boundary": (
+        *("boundary", "attention", "scores", "similarity", "masks", "gradients", "cache"),
+        *("heads", "language", "positions"),
+    ),
     "_kernels": ("weights", "attention", "gradients", "masks", "streaming"),
     "cache": ("cache", "attention"),
     "heads": ("heads", "attention"),
