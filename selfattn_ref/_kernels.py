@@ -38,8 +38,12 @@ def largest(scores: Array, axis: int = -1) -> Array:
 
 
 def subtractable(highest: Array) -> Array:
-    """Return what to subtract from the scores: 0 where all are −∞, and ∞ − ∞ would be NaN."""
-    return np.where(highest == -np.inf, highest.dtype.type(0), highest)
+    """Return what to subtract from the scores; where all are −∞, the lowest finite number.
+
+    −∞ less that stays −∞; less −∞ it would be NaN.
+    """
+    lowest: Array = np.maximum(highest, np.finfo(highest.dtype).min)
+    return lowest
 
 
 def exponentials(scores: Array, mask: Mask | None = None, axis: int = -1) -> Array:
