@@ -85,14 +85,15 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def name_folds(doctree: nodes.document) -> None:
     """Give proofs and solutions an anchor inside of what is folded, so that a link unfolds them."""
-    label = ""
+    about: dict[str, str] = {}
     for node in doctree.findall(lambda n: isinstance(n, (*STATEMENTS, proof_node, solution_node))):
         if isinstance(node, proof_node):
-            node[0][0]["ids"].append(f"{label}-proof")
+            node["of"] = about
+            node[0][0]["ids"].append(f"{about.get('label', '')}-proof")
         elif isinstance(node, solution_node):
             node[1][0]["ids"].append(f"{node['target_label']}-answer")
         else:
-            label = node["label"]
+            about = {name: node[name] for name in ("label", "realtype", "countertype")}
 
 
 def _facts(paragraph: nodes.paragraph, of_level: str) -> None:
@@ -216,7 +217,7 @@ def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
             if "eprint" in entry.fields:
                 uri = uri or f"https://arxiv.org/abs/{entry.fields['eprint']}"
             text = nodes.reference("", title, refuri=uri) if uri else nodes.Text(title)
-            year = entry.fields.get("year", "n.d.").rstrip(".")
+            year = entry.fields.get("year", "n.d.")
             kept[citation.citation_id] = (f"{' and '.join(names)}, {year}", [text])
         app.env.sources = kept  # type: ignore[attr-defined]
     return kept
@@ -235,7 +236,8 @@ def depart_notes(self: HTML5Translator, node: margin_notes) -> None:
 def visit_note(self: HTML5Translator, node: margin_note) -> None:
     """Open a note, under its name."""
     name = self.encode(node["name"])
-    self.body.append(f"<details><summary>{name}</summary><div><b>{name}.</b> ")
+    full = name.removesuffix(".") + "."
+    self.body.append(f"<details><summary>{name}</summary><div><b>{full}</b> ")
 
 
 def depart_note(self: HTML5Translator, node: margin_note) -> None:
@@ -281,12 +283,16 @@ def depart_table(self: HTML5Translator, node: nodes.table) -> None:
     self.body.append("</div>\n")
 
 
+def _number(self: HTML5Translator, kind: str, label: str) -> str:
+    """Return the number of a theorem, an exercise or the like."""
+    return ".".join(map(str, self.builder.fignumbers.get(kind, {}).get(label, ())))
+
+
 def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     """Write a theorem or the like: its kind and number, its title, its test, what it says."""
     title, content = node.children
     kind = node["realtype"].title()
-    numbers = self.builder.fignumbers.get(node.get("countertype", ""), {})
-    number = ".".join(map(str, numbers.get(node["ids"][0] if node["ids"] else "", ())))
+    number = _number(self, node["countertype"], node["label"])
     node["classes"].remove("proof")
     self.body.append(self.starttag(node, "div", CLASS="statement"))
     self.body.append(
@@ -317,7 +323,11 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
         first.replace(start, nodes.Text(start.removeprefix("Proof. ")))
     is_open = level(self.builder.env, self.builder.current_docname) != "1"
     self.body.append(f'<details class="proof"{" open" if is_open else ""}>')
-    self.body.append("<summary>Proof</summary>\n")
+    of = ""
+    if about := node.get("of"):
+        number = _number(self, about["countertype"], about["label"])
+        of = f'<span class="unseen"> of {about["realtype"]} {number}</span>'
+    self.body.append(f"<summary>Proof{of}</summary>\n")
     last = content[-1]
     end = nodes.raw("", '<span class="qed">∎</span>', format="html")
     if isinstance(last, nodes.paragraph):
@@ -342,7 +352,7 @@ def depart_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
 
 def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
     """Write an exercise under its number."""
-    number = ".".join(map(str, self.builder.fignumbers.get("exercise", {}).get(node["ids"][0], ())))
+    number = _number(self, "exercise", node["label"])
     _, content = node.children
     self.body.append(self.starttag(node, "div", CLASS="exercise"))
     self.body.append(f'<p class="head"><span class="kind">Exercise {number}</span>')
@@ -358,7 +368,10 @@ def visit_solution(self: HTML5Translator, node: solution_node) -> None:
     """Write a solution, folded."""
     _, content = node.children
     self.body.append('<details class="solution">')
-    self.body.append("<summary>Solution</summary>\n")
+    number = _number(self, "exercise", node["target_label"])
+    self.body.append(
+        f'<summary>Solution<span class="unseen"> of exercise {number}</span></summary>\n'
+    )
     for child in content.children:
         child.walkabout(self)
     self.body.append("</details>\n")

@@ -337,7 +337,10 @@ def card(data: Mapping[str, Any], pages: set[str], superseded_by: str | None) ->
     name, title = data["id"], html.escape(data["title"], quote=False)
     return nodes.container(
         "",
-        raw(f'<span class="number">{name}</span><h1>{curled(title)}</h1>'),
+        raw(
+            f'<span class="number" aria-hidden="true">{name}</span>'
+            f'<h1><span class="unseen">{name}: </span>{curled(title)}</h1>'
+        ),
         nodes.paragraph("", "", *itertools.chain(*line)),
         classes=["card"],
     )

@@ -38,8 +38,8 @@ CORE = (
 # The other letters of Europe's names, Greek, fractions, raised and lowered digits, rare signs.
 MORE = (
     "A1-A6 A8 AA AC-AF B4-B5 B8 BA BF-D6 D8-E0 E2-E3 E5-E8 EA-F2 F4-F5 F8-FB FD-140 142-17F "
-    "391-3A2 3A4-3B4 3B6-3BB 3BD-3C2 3C4-3C9 2020-2022 2030 2033 2039-203A 2080-2089 20AC 2122 "
-    "2153-215E 2202 2206 220F 2211"
+    "391-3A2 3A4-3B4 3B6-3BB 3BD-3C2 3C4-3C9 2020-2022 2030 2033 2039-203A 2080-2089 "
+    "20AC 2122 2153-215E 2202 2206 220F 2211"
 )
 # Formulas: ASCII, accents, Greek, primes, arrows, operators, delimiters, braces; italic letters.
 # Single letters are drawn in italics, so upright Greek is capitals only. The font's MATH table adds

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -148,6 +149,12 @@ def around(
         for section in (doctree.findall(nodes.section) if doctree else ())
         if isinstance(section.parent, nodes.section) and section.parent.parent is doctree
     ]
+    if doctree is not None:
+        context["sections"] += [
+            {"id": one["ids"][0], "title": one["fullname"]}
+            for one in doctree.findall(addnodes.desc_signature)
+            if one["ids"]
+        ]
     head(app, page, context, doctree)
     if page == app.config.master_doc:
         return "front.html"
@@ -180,7 +187,7 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     from book._lib import palette
     from tools.commit import commit
 
-    context["paper"] = palette.PAPER
+    context["paper"], context["ink"] = palette.PAPER, palette.INK
     context["version"], context["commit"] = version(), commit()
     context["year"] = str(app.config.copyright)
     chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "

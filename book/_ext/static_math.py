@@ -107,8 +107,11 @@ def keep_with_words(app: Sphinx, doctree: nodes.document, _page: str) -> None:
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula in a line of text."""
-    self.body.append(self.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
-    self.body.append(_drawn(self, node, node.astext(), display=False) + "</span>")
+    drawn = _drawn(self, node, node.astext(), display=False)
+    breaks = drawn.count("<math") > 1 or len(re.sub(r"<[^>]*>", "", drawn)) > 24
+    kind = "math long" if breaks else "math"
+    self.body.append(self.starttag(node, "span", "", CLASS=f"{kind} notranslate nohighlight"))
+    self.body.append(drawn + "</span>")
     raise nodes.SkipNode
 
 

@@ -37,7 +37,12 @@
     button.className = "copy";
     button.textContent = "Copy";
     button.onclick = function () {
-      navigator.clipboard.writeText(pre.textContent).then(function () {
+      var text = pre.textContent;
+      if (/^>>> /m.test(text)) { // a session: what was typed, without prompts and answers
+        text = text.split("\n").filter(function (line) { return /^(>>>|\.\.\.)( |$)/.test(line); })
+          .map(function (line) { return line.slice(4); }).join("\n") + "\n";
+      }
+      navigator.clipboard.writeText(text).then(function () {
         button.textContent = "Copied";
         setTimeout(function () { button.textContent = "Copy"; }, 1500);
       });
@@ -45,9 +50,25 @@
     pre.parentNode.appendChild(button);
   }
 
+  // A box that scrolls is a stop for the keyboard, and says what it is.
   function scrolls(box) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    var wide = box.scrollWidth > box.clientWidth;
+    if (wide) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
+    if (box.tagName === "NAV") return;
+    if (wide) box.setAttribute("role", "group");
+    else box.removeAttribute("role");
+    if (wide) box.setAttribute("aria-label", box.tagName === "PRE" ? "Code" : box.className === "table" ? "Table" : "Formula");
+    else box.removeAttribute("aria-label");
+  }
+
+  // What an address names inside of a fold is unfolded and brought into view.
+  function unfold() {
+    var target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (var fold = target && target.closest("details:not([open])"); fold; fold = fold.parentElement.closest("details:not([open])")) {
+      fold.open = true;
+    }
+    if (target && target.closest("details")) target.scrollIntoView();
   }
 
   addEventListener("DOMContentLoaded", function () {
@@ -55,23 +76,28 @@
       return Array.prototype.slice.call(document.querySelectorAll(selector));
     };
     all(".theme").forEach(themes);
-    if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .copied pre").forEach(copies);
+    if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre").forEach(copies);
     var boxes = all("pre, .math-scroll, .table, .strip");
     var measure = function () { boxes.forEach(scrolls); };
     measure();
     addEventListener("resize", measure);
     addEventListener("toggle", measure, true); // what was folded had no width
     var find = document.querySelector(".find");
+    var wanted = false;
     function search(event) {
       event.preventDefault();
-      if (window.bookSearch) return bookSearch.open();
-      if (document.querySelector("script[src='" + find.dataset.script + "']")) return;
+      if (window.bookSearch) bookSearch.open();
+      else wanted = true;
+    }
+    // Its script comes when the page is done, so that the first letter typed finds its field.
+    (window.requestIdleCallback || setTimeout)(function () {
+      if (window.bookSearch) return;
       var script = document.createElement("script");
       script.src = find.dataset.script;
-      script.onload = function () { bookSearch.open(); };
-      script.onerror = function () { location = find.href; };
+      script.onload = function () { if (wanted) bookSearch.open(); };
+      script.onerror = function () { if (wanted) location = find.href; };
       document.head.appendChild(script);
-    }
+    });
     find.addEventListener("click", function (event) {
       if (!event.ctrlKey && !event.metaKey && !event.shiftKey) search(event);
     });
@@ -82,9 +108,17 @@
       else if (key === "/" && !control && !event.altKey && !writes) search(event);
     });
     var menus = all("details.menu");
+    // A tap beside a menu closes it and does nothing else.
     addEventListener("click", function (event) {
       menus.forEach(function (menu) {
-        if (menu.open && !menu.contains(event.target)) menu.open = false;
+        if (!menu.open || menu.contains(event.target)) return;
+        menu.open = false;
+        if (!event.target.closest(".bar")) event.preventDefault();
+      });
+    }, true);
+    menus.forEach(function (menu) {
+      menu.addEventListener("focusout", function (event) {
+        if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
       });
     });
     addEventListener("keydown", function (event) {
@@ -94,6 +128,8 @@
       });
     });
     var strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
-    if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft;
+    if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;
+    unfold();
+    addEventListener("hashchange", unfold);
   });
 })();
