@@ -64,7 +64,7 @@ def speed_targets(case: str, timings: dict[str, measure.Timing]) -> Iterator[rep
     double = "float64" in case
     if "4096" in case or "16384)" in case:
         if case.startswith("forward"):
-            yield from at_most(1.25, "streaming", "limit")
+            yield from at_most(1.15, "streaming", "limit")
             bound = 1.0 if "causal" in case else 1.05 if double else 1.2
             yield from at_most(bound, "streaming", "PyTorch")
             yield from at_most(1.2, "streaming float16", "streaming")
@@ -76,7 +76,7 @@ def speed_targets(case: str, timings: dict[str, measure.Timing]) -> Iterator[rep
         if "16)" in case:
             direct, bare = timings["direct"], timings["arithmetic"]
             beyond, best = 1e6 * (direct.median - bare.median), 1e6 * (direct.best - bare.best)
-            yield report.Target(f"{case}: checks beyond the arithmetic", beyond, best, 5, "µs")
+            yield report.Target(f"{case}: checks beyond the arithmetic", beyond, best, 10, "µs")
 
 
 def memory_targets() -> Iterator[report.Target]:

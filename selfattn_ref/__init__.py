@@ -3,6 +3,8 @@
 from selfattn_ref.attention import scaled_dot_product_attention, self_attention
 from selfattn_ref.cache import KeyValueCache
 from selfattn_ref.gradients import (
+    AttentionGradients,
+    SelfAttentionGradients,
     scaled_dot_product_attention_vjp,
     self_attention_vjp,
     softmax_vjp,
@@ -14,7 +16,7 @@ from selfattn_ref.heads import (
     split_heads,
 )
 from selfattn_ref.language import bits_per_token, cross_entropy, perplexity
-from selfattn_ref.masks import causal_mask, padding_mask, window_mask
+from selfattn_ref.masks import causal_mask, padding_mask, segment_mask, window_mask
 from selfattn_ref.positions import rotate_pairs, sinusoidal_encoding
 from selfattn_ref.scores import scaled_scores, soft_cap
 from selfattn_ref.similarity import cosine_similarity, dot_similarity, euclidean_distance
@@ -24,13 +26,15 @@ from selfattn_ref.streaming import (
     streaming_attention,
     streaming_attention_vjp,
 )
-from selfattn_ref.weights import attention_weights, log_softmax, softmax
+from selfattn_ref.weights import attention_weights, log_softmax, log_sum_exp, softmax
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AttentionGradients",
     "AttentionState",
     "KeyValueCache",
+    "SelfAttentionGradients",
     "attention_state",
     "attention_weights",
     "bits_per_token",
@@ -40,6 +44,7 @@ __all__ = [
     "dot_similarity",
     "euclidean_distance",
     "log_softmax",
+    "log_sum_exp",
     "merge_heads",
     "multi_head_attention",
     "padding_mask",
@@ -49,6 +54,7 @@ __all__ = [
     "scaled_dot_product_attention",
     "scaled_dot_product_attention_vjp",
     "scaled_scores",
+    "segment_mask",
     "self_attention",
     "self_attention_vjp",
     "sinusoidal_encoding",

@@ -1,16 +1,16 @@
 """Attention: mix the values by the weights."""
 
-import numpy as np
+from typing import SupportsIndex
+
 import numpy.typing as npt
 
-from selfattn_ref import _checks
-from selfattn_ref.scores import scaled_scores
-from selfattn_ref.weights import _turn_into_weights
+from selfattn_ref import _boundary
+from selfattn_ref._kernels import Array, mix, share
 
 __all__ = ["scaled_dot_product_attention", "self_attention"]
 
 
-@np.errstate(all="ignore")  # a NaN or an infinity shows in its row of the result
+@_boundary.public
 def scaled_dot_product_attention(
     query: npt.ArrayLike,
     key: npt.ArrayLike,
@@ -19,7 +19,10 @@ def scaled_dot_product_attention(
     mask: npt.ArrayLike | None = None,
     bias: npt.ArrayLike | None = None,
     scale: float | None = None,
-) -> _checks.Array:
+    soft_cap: float | None = None,
+    causal: bool = False,
+    offset: SupportsIndex = 0,
+) -> Array:
     r"""Give each query the average of the values, weighted by how well their keys match it.
 
     .. math:: \operatorname{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}} + B\right) V
@@ -39,6 +42,14 @@ def scaled_dot_product_attention(
         Added to the scaled scores before masking; broadcasts to them.
     scale : float, optional
         Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
+    soft_cap : float, optional
+        A bound that the scaled scores approach and never exceed, as `soft_cap` does; positive
+        and finite. By default there is none.
+    causal : bool, optional
+        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`, in addition
+        to `mask`: the mask of `causal_mask`.
+    offset : int, optional
+        Position of the first query, counted in keys; for `causal` only.
 
     Returns
     -------
@@ -52,20 +63,25 @@ def scaled_dot_product_attention(
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, `mask` is not boolean, or `bias` not floating.
+        If an argument is of the wrong kind: an array does not hold real numbers, `mask` is not
+        boolean, `bias` not floating, `causal` not a bool. A word of another library, such as
+        ``attn_mask``, gets a message that says the word for it here.
     ValueError
         If widths, lengths or leading axes do not match, `mask` or `bias` does not broadcast to
-        the scores, or `scale` is not finite. The message names the argument and both shapes.
+        the scores, `scale` is not finite, `soft_cap` not positive, or an `offset` is given
+        without `causal`. The message names the argument and both shapes.
 
     See Also
     --------
     scaled_scores, attention_weights : The two steps before the weighted sum.
+    log_sum_exp : The logarithm of the sum that the softmax divides by, from the same scores.
     self_attention : Queries, keys and values from one sequence.
 
     Notes
     -----
-    Equation 1 of [1]_. Taught on the page "Read the attention equation"; worked examples
-    SA009, SA016.
+    It is ``attention_weights(scaled_scores(query, key), mask=mask) @ value``; a `soft_cap` comes
+    after the scale, a `bias` after the cap, the mask last. Equation 1 of [1]_. Taught on the page
+    "Read the attention equation"; worked examples SA009, SA016.
 
     References
     ----------
@@ -80,25 +96,24 @@ def scaled_dot_product_attention(
     >>> value = [[3.0, 0.0], [0.0, 3.0]]
     >>> scaled_dot_product_attention([[1.0]], [[0.0], [np.log(2)]], value)
     array([[1., 2.]])
+
+    A score beyond the range of the dtype is :math:`-\infty` or :math:`+\infty`, and counts as
+    such: hidden, or NaN. In float32, :math:`-10^{60}` hides the only key:
+
+    >>> f = np.float32
+    >>> scaled_dot_product_attention(f([[1e30]]), f([[-1e30]]), f([[7.0]]))
+    array([[0.]], dtype=float32)
     """
-    query, key, value, allowed, added = _checks.attention_inputs(query, key, value, mask, bias)
-    given = (query, key, value) if added is None else (query, key, value, added)
-    compute, result = _checks.working_dtype(*given)
-    query, key, value = (_checks.cast(array, compute) for array in (query, key, value))
-    value = np.ascontiguousarray(value)  # one layout: the bits of a product depend on it
+    given = _boundary.attention(query, key, value, mask, bias, scale, soft_cap, causal, offset)
+    query, key, value, mask = given.dense()
 
-    scores = scaled_scores(query, key, scale=scale)  # (..., Tq, Tk)
-    if added is not None:
-        scores += _checks.cast(added, compute)
-    _turn_into_weights(scores, -1, allowed)  # as attention_weights does, in place
-    weights = scores  # (..., Tq, Tk)
-    output: _checks.Array = weights @ value  # (..., Tq, d_v)
-    if allowed is not None and not np.isfinite(output).all():
-        output = _select_values(weights, value, allowed)
-    return _checks.cast(output, result)
+    scores = given.adjusted(given.scale * query @ key.mT)  # (..., Tq, Tk)
+    weights = share(scores, mask)  # (..., Tq, Tk), the softmax over the keys that the mask allows
+    output = mix(weights, value, mask)  # (..., Tq, d_v)
+    return given.returned(output)
 
 
-@np.errstate(all="ignore")
+@_boundary.public
 def self_attention(
     x: npt.ArrayLike,
     w_query: npt.ArrayLike,
@@ -106,8 +121,12 @@ def self_attention(
     w_value: npt.ArrayLike,
     *,
     mask: npt.ArrayLike | None = None,
+    bias: npt.ArrayLike | None = None,
     scale: float | None = None,
-) -> _checks.Array:
+    soft_cap: float | None = None,
+    causal: bool = False,
+    offset: SupportsIndex = 0,
+) -> Array:
     r"""Let the positions of one sequence attend to each other.
 
     .. math:: Q = X W_Q, \qquad K = X W_K, \qquad V = X W_V
@@ -124,8 +143,18 @@ def self_attention(
         Projection to values.
     mask : array_like of bool, optional
         True where position i may attend to position j; broadcasts to (..., T, T).
+    bias : array_like of float, optional
+        Added to the scaled scores before masking; broadcasts to them.
     scale : float, optional
         Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
+    soft_cap : float, optional
+        A bound that the scaled scores approach and never exceed, as `soft_cap` does; positive
+        and finite. By default there is none.
+    causal : bool, optional
+        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`, in addition
+        to `mask`: the mask of `causal_mask`.
+    offset : int, optional
+        Position of the first query, counted in keys; for `causal` only.
 
     Returns
     -------
@@ -136,7 +165,7 @@ def self_attention(
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, or `mask` is not boolean.
+        If an argument is of the wrong kind, as in `scaled_dot_product_attention`.
     ValueError
         If the shapes do not match. The message names the argument and both shapes.
 
@@ -159,34 +188,17 @@ def self_attention(
     array([[1., 2.],
            [1., 2.]])
     """
-    x = _checks.real_array("x", x, "(..., T, d_model)")
-    w_query = _checks.projection("w_query", w_query, x=x)
-    w_key = _checks.projection("w_key", w_key, x=x)
-    w_value = _checks.projection("w_value", w_value, x=x)
-    _checks.same_size("width d_k", w_query=(w_query, -1), w_key=(w_key, -1))
-    compute, result = _checks.working_dtype(x, w_query, w_key, w_value)
-    x = _checks.cast(x, compute)
+    x, w_query, w_key, w_value, bias, result = _boundary.sequence(x, w_query, w_key, w_value, bias)
 
-    query = x @ _checks.cast(w_query, compute)  # (..., T, d_k)
-    key = x @ _checks.cast(w_key, compute)  # (..., T, d_k)
-    value = x @ _checks.cast(w_value, compute)  # (..., T, d_v)
-    output = scaled_dot_product_attention(query, key, value, mask=mask, scale=scale)
-    return _checks.cast(output, result)
-
-
-def _select_values(
-    weights: _checks.Array, value: _checks.Array, allowed: npt.NDArray[np.bool_]
-) -> _checks.Array:
-    """Mix values some of which are not finite: add those only where they may be attended to.
-
-    A product with a weight of 0 would not do: 0 times NaN is NaN.
-    """
-    finite = np.asarray(np.isfinite(value).all(axis=-1, keepdims=True))  # (..., Tk, 1)
-    output = weights @ np.where(finite, value, 0)
-    visible = np.broadcast_to(allowed, weights.shape)
-    broken = ~finite.reshape(-1, finite.shape[-2]).all(axis=0)  # (Tk,)
-    for j in np.flatnonzero(broken):
-        here = slice(j, j + 1)
-        term = weights[..., :, here] * np.where(finite[..., here, :], 0, value[..., here, :])
-        output += np.where(visible[..., :, here], term, 0)
-    return output
+    output = scaled_dot_product_attention(
+        x @ w_query,  # (..., T, d_k)
+        x @ w_key,  # (..., T, d_k)
+        x @ w_value,  # (..., T, d_v)
+        mask=mask,
+        bias=bias,
+        scale=scale,
+        soft_cap=soft_cap,
+        causal=causal,
+        offset=offset,
+    )
+    return _boundary.cast(output, result)

@@ -6,9 +6,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
-from selfattn_ref.attention import scaled_dot_product_attention
-from selfattn_ref.masks import causal_mask
+from selfattn_ref import _boundary
+from selfattn_ref._kernels import Array
+from selfattn_ref.streaming import streaming_attention
 
 __all__ = ["KeyValueCache"]
 
@@ -45,14 +45,18 @@ class KeyValueCache:
            [3.]])
     >>> cache.attend([[0.0]], [[0.0]], [[9.0]])
     array([[5.]])
-    >>> len(cache)
-    3
+    >>> cache
+    KeyValueCache(3 positions, d_k = 1, d_v = 1, float64)
+    >>> cache.values
+    array([[2.],
+           [4.],
+           [9.]])
     """
 
     def __init__(self) -> None:
         self._length = 0
-        self._keys: _checks.Array | None = None  # (..., capacity, d_k)
-        self._values: _checks.Array | None = None  # (..., capacity, d_v)
+        self._keys: Array | None = None  # (..., capacity, d_k)
+        self._values: Array | None = None  # (..., capacity, d_v)
 
     def __len__(self) -> int:
         return self._length
@@ -61,9 +65,36 @@ class KeyValueCache:
         # Two continuations of one text must not write to the same storage.
         return copy.deepcopy(self)
 
+    def __repr__(self) -> str:
+        if self._keys is None or self._values is None:
+            return "KeyValueCache(empty)"
+        widths = f"d_k = {self._keys.shape[-1]}, d_v = {self._values.shape[-1]}"
+        lead = f", leading axes {self._keys.shape[:-2]}" if self._keys.ndim > 2 else ""
+        return f"KeyValueCache({len(self)} positions, {widths}{lead}, {self._keys.dtype})"
+
+    @property
+    def keys(self) -> Array | None:
+        """The keys so far, shape (..., T, d_k), to read; None before the first call."""
+        return _to_read(self._keys, self._length)
+
+    @property
+    def values(self) -> Array | None:
+        """The values so far, shape (..., T, d_v), to read; None before the first call."""
+        return _to_read(self._values, self._length)
+
+    @_boundary.public
     def attend(
-        self, query: npt.ArrayLike, key: npt.ArrayLike, value: npt.ArrayLike
-    ) -> _checks.Array:
+        self,
+        query: npt.ArrayLike,
+        key: npt.ArrayLike,
+        value: npt.ArrayLike,
+        *,
+        mask: npt.ArrayLike | None = None,
+        bias: npt.ArrayLike | None = None,
+        scale: float | None = None,
+        soft_cap: float | None = None,
+        causal: bool = True,
+    ) -> Array:
         """Append keys and values, and let their queries attend to all positions up to theirs.
 
         Parameters
@@ -76,6 +107,14 @@ class KeyValueCache:
             their leading axes, their width and their dtype.
         value : array_like, shape (..., T, d_v)
             Values of the new positions, settled likewise.
+        mask : array_like of bool, optional
+            True where a new query may attend to a key, the remembered ones included: it
+            broadcasts to (..., T, ``len(cache)`` + T). So does a `bias`.
+        bias, scale, soft_cap : optional
+            As in `scaled_dot_product_attention`.
+        causal : bool, optional
+            Whether the new positions do not see each other's later ones, which is the default;
+            the offset is ``len(cache)``.
 
         Returns
         -------
@@ -87,8 +126,8 @@ class KeyValueCache:
         Raises
         ------
         TypeError
-            If an array does not hold real numbers, or keys or values have another dtype than
-            the cached ones.
+            If an argument is of the wrong kind, or keys or values have another dtype than the
+            cached ones.
         ValueError
             If the shapes do not match each other or those of the cached keys and values. After
             any error the cache is as it was.
@@ -97,29 +136,46 @@ class KeyValueCache:
         --------
         scaled_dot_product_attention : The same for a whole sequence, with `causal_mask`.
         """
-        query = _checks.real_array("query", query, "(..., T, d_k)")
-        key = _checks.real_array("key", key, "(..., T, d_k)")
-        value = _checks.real_array("value", value, "(..., T, d_v)")
-        _checks.same_size("length", query=(query, -2), key=(key, -2))
-        _checks.same_size("length", key=(key, -2), value=(value, -2))
+        query = _boundary.real_array("query", query, "(..., T, d_k)")
+        key = _boundary.real_array("key", key, "(..., T, d_k)")
+        value = _boundary.real_array("value", value, "(..., T, d_v)")
+        _boundary.same_size("length", query=(query, -2), key=(key, -2))
+        _boundary.same_size("length", key=(key, -2), value=(value, -2))
+        _boundary.same_size("width d_k", query=(query, -1), key=(key, -1))
+        _boundary.leading_axes(query=query, key=key, value=value)
         if self._keys is not None and self._values is not None:
-            _checks.like_cached("key", key, self._keys[..., : self._length, :])
-            _checks.like_cached("value", value, self._values[..., : self._length, :])
+            _boundary.like_cached("key", key, self._keys[..., : self._length, :])
+            _boundary.like_cached("value", value, self._values[..., : self._length, :])
         length = self._length + key.shape[-2]
         keys = _appended(self._keys, key, self._length)
         values = _appended(self._values, value, self._length)
-        output = scaled_dot_product_attention(
+        # In blocks, so that nothing of the size of the cache is copied or cast.
+        output = streaming_attention(
             query,
             keys[..., :length, :],
             values[..., :length, :],
-            mask=causal_mask(query.shape[-2], length, offset=self._length),
+            mask=mask,
+            bias=bias,
+            scale=scale,
+            soft_cap=soft_cap,
+            causal=causal,
+            offset=self._length if causal else 0,
         )
         # Until here the cache counts none of the new rows: an error above leaves it as it was.
         self._keys, self._values, self._length = keys, values, length
         return output
 
 
-def _appended(stored: _checks.Array | None, new: _checks.Array, length: int) -> _checks.Array:
+def _to_read(stored: Array | None, length: int) -> Array | None:
+    """Return the rows that count, which cannot be written on."""
+    if stored is None:
+        return None
+    rows = stored[..., :length, :]
+    rows.flags.writeable = False
+    return rows
+
+
+def _appended(stored: Array | None, new: Array, length: int) -> Array:
     """Return storage whose first `length` rows are those of `stored`, followed by `new`."""
     needed = length + new.shape[-2]
     if stored is None:

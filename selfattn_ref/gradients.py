@@ -4,21 +4,106 @@ A vector-Jacobian product (vjp) takes ``d_output``, the gradient of some loss wi
 the output, and returns the gradients of that loss with respect to the inputs.
 """
 
+from typing import Any, NamedTuple, Self, SupportsIndex
+
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
-from selfattn_ref.attention import _select_values
-from selfattn_ref.scores import scaled_scores
-from selfattn_ref.weights import attention_weights
+from selfattn_ref import _boundary
+from selfattn_ref._boundary import Given
+from selfattn_ref._kernels import Array, Mask, d_softmax, flipped, hide, mix, share, summed
 
-__all__ = ["scaled_dot_product_attention_vjp", "self_attention_vjp", "softmax_vjp"]
+__all__ = [
+    "AttentionGradients",
+    "SelfAttentionGradients",
+    "scaled_dot_product_attention_vjp",
+    "self_attention_vjp",
+    "softmax_vjp",
+]
 
-Mask = npt.NDArray[np.bool_]
+
+class _OfAttention(NamedTuple):
+    d_query: Array
+    d_key: Array
+    d_value: Array
 
 
-@np.errstate(all="ignore")  # a NaN or an infinity shows in its row of the result
-def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> _checks.Array:
+class AttentionGradients(_OfAttention):
+    """The gradients of attention: a tuple of three, with names.
+
+    Parameters
+    ----------
+    d_query, d_key, d_value : ndarray
+        Gradients with respect to queries, keys and values, each in the shape of its input.
+
+    Attributes
+    ----------
+    d_bias : ndarray or None
+        Gradient with respect to the bias, in its shape; None if there was none. It is not one of
+        the three.
+
+    See Also
+    --------
+    scaled_dot_product_attention_vjp, streaming_attention_vjp : Return it.
+    """
+
+    d_bias: Array | None = None
+
+    @classmethod
+    def of(
+        cls, given: Given, d_query: Array, d_key: Array, d_value: Array, d_bias: Array | None
+    ) -> Self:
+        """Return gradients in the shapes and the dtype of the caller."""
+        arrays = zip((d_query, d_key, d_value), given[:3], strict=True)
+        gradients = cls(*(given.returned(summed(d, array.shape)) for d, array in arrays))
+        if d_bias is not None and given.bias is not None:
+            gradients.d_bias = given.returned(summed(d_bias, given.bias.shape))
+        return gradients
+
+
+class _OfSelfAttention(NamedTuple):
+    d_x: Array
+    d_w_query: Array
+    d_w_key: Array
+    d_w_value: Array
+
+
+class SelfAttentionGradients(_OfSelfAttention):
+    """The gradients of self-attention: a tuple of four, with names.
+
+    Parameters
+    ----------
+    d_x : ndarray
+        Gradient with respect to the sequence, in its shape.
+    d_w_query, d_w_key, d_w_value : ndarray
+        Gradients with respect to the projections, in their shapes.
+
+    Attributes
+    ----------
+    d_bias : ndarray or None
+        Gradient with respect to the bias, in its shape; None if there was none. It is not one of
+        the four.
+
+    See Also
+    --------
+    self_attention_vjp : Returns it.
+    """
+
+    d_bias: Array | None = None
+
+    @classmethod
+    def of(
+        cls, result: np.dtype[Any], d_x: Array, products: tuple[Array, ...], d_bias: Array | None
+    ) -> Self:
+        """Return gradients in the dtype of the caller, those of projections added up."""
+        added = (summed(product, product.shape[-2:]) for product in products)
+        gradients = cls(*(_boundary.cast(array, result) for array in (d_x, *added)))
+        gradients.d_bias = None if d_bias is None else _boundary.cast(d_bias, result)
+        return gradients
+
+
+@_boundary.public
+def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> Array:
     r"""Carry a gradient back from the weights to the scores they were made from.
 
     .. math:: dS_{ij} = A_{ij} \Bigl(dA_{ij} - \sum_k A_{ik}\, dA_{ik}\Bigr)
@@ -63,16 +148,13 @@ def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> _checks.Arr
     >>> softmax_vjp([0.5, 0.5], [1.0, 0.0])
     array([ 0.25, -0.25])
     """
-    weights = _checks.real_array("weights", weights, "(..., n)")
-    d_weights = _checks.real_array("d_weights", d_weights, "(..., n)")
-    _checks.same_shape(weights=weights.shape, d_weights=d_weights.shape)
-    compute, result = _checks.working_dtype(weights, d_weights)
-    weights, d_weights = (_checks.cast(array, compute) for array in (weights, d_weights))
-    d_scores = _d_scores(weights, d_weights, weights != 0)
-    return _checks.cast(d_scores, result)
+    weights, d_weights, result = _boundary.weights_and_gradient(weights, d_weights)
+
+    d_scores = d_softmax(weights, d_weights, weights != 0)
+    return _boundary.cast(d_scores, result)
 
 
-@np.errstate(all="ignore")
+@_boundary.public
 def scaled_dot_product_attention_vjp(
     query: npt.ArrayLike,
     key: npt.ArrayLike,
@@ -82,7 +164,10 @@ def scaled_dot_product_attention_vjp(
     mask: npt.ArrayLike | None = None,
     bias: npt.ArrayLike | None = None,
     scale: float | None = None,
-) -> tuple[_checks.Array, _checks.Array, _checks.Array]:
+    soft_cap: float | None = None,
+    causal: bool = False,
+    offset: SupportsIndex = 0,
+) -> AttentionGradients:
     r"""Carry a gradient back from the output of attention to queries, keys and values.
 
     .. math::
@@ -108,6 +193,12 @@ def scaled_dot_product_attention_vjp(
         Added to the scaled scores before masking; broadcasts to them.
     scale : float, optional
         Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
+    soft_cap : float, optional
+        Bound that the scaled scores approach, positive and finite.
+    causal : bool, optional
+        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`.
+    offset : int, optional
+        Position of the first query, counted in keys; for `causal` only.
 
     Returns
     -------
@@ -117,14 +208,17 @@ def scaled_dot_product_attention_vjp(
         Gradient with respect to the keys. A key that nobody may attend to gets zeros.
     d_value : ndarray, shape of value
         Gradient with respect to the values; zeros likewise.
+    d_bias : ndarray, shape of bias
+        Gradient with respect to the bias, if there is one: an attribute of the result, which is
+        an `AttentionGradients`, a tuple of the three others.
 
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, `mask` is not boolean, or `bias` not floating.
+        If an argument is of the wrong kind, as in `scaled_dot_product_attention`.
     ValueError
-        If the shapes do not match, or `scale` is not finite. The message names the argument and
-        both shapes.
+        If the shapes do not match, or a number is out of range. The message names the argument
+        and both shapes.
 
     See Also
     --------
@@ -138,8 +232,8 @@ def scaled_dot_product_attention_vjp(
     in the gradients that depend on it, and in no other. The dtype is the common one of all
     arrays; 16-bit inputs are computed in float32.
 
-    The weights are computed again, not remembered. The gradient with respect to `bias` is
-    :math:`dS`: ``softmax_vjp(weights, d_output @ value.mT)``. Worked example SA031.
+    The weights are computed again, not remembered. With a `soft_cap`, the gradients of queries
+    and keys take its slope along. Worked example SA031.
 
     Examples
     --------
@@ -158,36 +252,26 @@ def scaled_dot_product_attention_vjp(
     array([[0.25],
            [0.75]])
     """
-    d_output = _checks.real_array("d_output", d_output, "(..., Tq, d_v)")
-    query, key, value, allowed, added = _checks.attention_inputs(query, key, value, mask, bias)
-    leading = _checks.leading_axes(query=query, key=key, value=value)
-    output = (*leading, query.shape[-2], value.shape[-1])
-    _checks.same_shape(d_output=d_output.shape, output=output)
-    factor = _checks.scale_or_default(scale, query.shape[-1])
-    given = (query, key, value, d_output)
-    compute, result = _checks.working_dtype(*given, *(() if added is None else (added,)))
-    query, key, value, d_output = (  # one layout: the bits of a product depend on it
-        np.ascontiguousarray(_checks.cast(array, compute)) for array in given
+    given, d_output = _boundary.attention_back(
+        query, key, value, d_output, mask, bias, scale, soft_cap, causal, offset
     )
+    query, key, value, mask = given.dense()
 
-    scores = scaled_scores(query, key, scale=factor)  # (..., Tq, Tk)
-    if added is not None:
-        scores += _checks.cast(added, compute)
-    visible = np.broadcast_to(True if allowed is None else allowed, scores.shape)
-    weights = np.where(visible, attention_weights(scores, mask=visible), 0)  # (..., Tq, Tk)
-    d_value = _product(weights.mT, d_output, visible.mT)  # (..., Tk, d_v)
-    d_weights = d_output @ value.mT  # (..., Tq, Tk)
-    d_scores = factor * _d_scores(weights, d_weights, visible)  # (..., Tq, Tk)
-    d_query = _product(d_scores, key, visible)  # (..., Tq, d_k)
-    d_key = _product(d_scores.mT, query, visible.mT)  # (..., Tk, d_k)
-    return (
-        _checks.cast(_summed(d_query, query.shape), result),
-        _checks.cast(_summed(d_key, key.shape), result),
-        _checks.cast(_summed(d_value, value.shape), result),
+    scaled = given.scale * query @ key.mT  # (..., Tq, Tk)
+    slope = given.slope(scaled)  # 1 without a cap
+    weights = hide(share(given.adjusted(scaled), mask), mask)  # (..., Tq, Tk)
+    d_scores = d_softmax(weights, d_output @ value.mT, mask)  # (..., Tq, Tk)
+    d_scaled = hide(given.scale * slope * d_scores, mask)  # (..., Tq, Tk)
+    return AttentionGradients.of(
+        given,
+        mix(d_scaled, key, mask),  # (..., Tq, d_k)
+        mix(d_scaled.mT, query, flipped(mask)),  # (..., Tk, d_k)
+        mix(weights.mT, d_output, flipped(mask)),  # (..., Tk, d_v)
+        d_scores,
     )
 
 
-@np.errstate(all="ignore")
+@_boundary.public
 def self_attention_vjp(
     x: npt.ArrayLike,
     w_query: npt.ArrayLike,
@@ -196,8 +280,12 @@ def self_attention_vjp(
     d_output: npt.ArrayLike,
     *,
     mask: npt.ArrayLike | None = None,
+    bias: npt.ArrayLike | None = None,
     scale: float | None = None,
-) -> tuple[_checks.Array, _checks.Array, _checks.Array, _checks.Array]:
+    soft_cap: float | None = None,
+    causal: bool = False,
+    offset: SupportsIndex = 0,
+) -> SelfAttentionGradients:
     r"""Carry a gradient back from the output of self-attention to the sequence and projections.
 
     .. math::
@@ -217,8 +305,16 @@ def self_attention_vjp(
         Gradient with respect to the output, in exactly its shape.
     mask : array_like of bool, optional
         True where position i may attend to position j; broadcasts to (..., T, T).
+    bias : array_like of float, optional
+        Added to the scaled scores before masking; broadcasts to them.
     scale : float, optional
         Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
+    soft_cap : float, optional
+        Bound that the scaled scores approach, positive and finite.
+    causal : bool, optional
+        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`.
+    offset : int, optional
+        Position of the first query, counted in keys; for `causal` only.
 
     Returns
     -------
@@ -231,11 +327,14 @@ def self_attention_vjp(
         Likewise.
     d_w_value : ndarray, shape of w_value
         Likewise. Edge cases and dtypes as in `scaled_dot_product_attention_vjp`.
+    d_bias : ndarray, shape of bias
+        Gradient with respect to the bias, if there is one: an attribute of the result, which is
+        a `SelfAttentionGradients`, a tuple of the four others.
 
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, or `mask` is not boolean.
+        If an argument is of the wrong kind, as in `scaled_dot_product_attention`.
     ValueError
         If the shapes do not match. The message names the argument and both shapes.
 
@@ -261,50 +360,36 @@ def self_attention_vjp(
     >>> d_w_query, d_w_key
     (array([[0.]]), array([[0.]]))
     """
-    x = _checks.real_array("x", x, "(..., T, d_model)")
-    w_query = _checks.projection("w_query", w_query, x=x)
-    w_key = _checks.projection("w_key", w_key, x=x)
-    w_value = _checks.projection("w_value", w_value, x=x)
-    _checks.same_size("width d_k", w_query=(w_query, -1), w_key=(w_key, -1))
-    d_output = _checks.real_array("d_output", d_output, "(..., T, d_v)")
-    scores = (*x.shape[:-1], x.shape[-2])
-    allowed = _checks.mask_array(True if mask is None else mask, scores)
-    compute, result = _checks.working_dtype(x, w_query, w_key, w_value, d_output)
-    x, w_query, w_key, w_value = (
-        _checks.cast(array, compute) for array in (x, w_query, w_key, w_value)
+    x, w_query, w_key, w_value, bias, d_output, result = _boundary.sequence_back(
+        x, w_query, w_key, w_value, bias, d_output
     )
+    mask = _boundary.whole_mask(mask, causal, offset, (*x.shape[:-1], x.shape[-2]))
+    asking, asked = _taking_part(x, mask)  # (..., T, d_model)
 
-    d_query, d_key, d_value = scaled_dot_product_attention_vjp(
-        x @ w_query, x @ w_key, x @ w_value, d_output, mask=allowed, scale=scale
+    back = scaled_dot_product_attention_vjp(
+        x @ w_query,  # (..., T, d_k)
+        x @ w_key,  # (..., T, d_k)
+        x @ w_value,  # (..., T, d_v)
+        d_output,
+        mask=mask,
+        bias=bias,
+        scale=scale,
+        soft_cap=soft_cap,
     )
-    d_x = d_query @ w_query.mT + d_key @ w_key.mT + d_value @ w_value.mT  # (..., T, d_model)
-    visible = np.broadcast_to(allowed, scores)  # (..., T, T)
-    asking = np.where(visible.any(axis=-1, keepdims=True), x, 0)  # (..., T, d_model)
-    asked = np.where(visible.any(axis=-2, keepdims=True).mT, x, 0)  # (..., T, d_model)
+    d_x = back.d_query @ w_query.mT + back.d_key @ w_key.mT + back.d_value @ w_value.mT
+    products = asking.mT @ back.d_query, asked.mT @ back.d_key, asked.mT @ back.d_value
+    return SelfAttentionGradients.of(result, d_x, products, back.d_bias)
+
+
+def _taking_part(x: Array, mask: Mask | None) -> tuple[Array, Array]:
+    """Return the positions that may attend to any, and those that any may attend to.
+
+    The others become zeros: 0 times NaN would be NaN.
+    """
+    if mask is None:
+        return x, x
+    visible = np.broadcast_to(mask, (*mask.shape[:-2], x.shape[-2], x.shape[-2]))
     return (
-        _checks.cast(d_x, result),
-        _checks.cast(_summed(asking.mT @ d_query, w_query.shape), result),
-        _checks.cast(_summed(asked.mT @ d_key, w_key.shape), result),
-        _checks.cast(_summed(asked.mT @ d_value, w_value.shape), result),
+        np.where(visible.any(axis=-1, keepdims=True), x, 0),
+        np.where(visible.any(axis=-2, keepdims=True).mT, x, 0),
     )
-
-
-def _d_scores(weights: _checks.Array, d_weights: _checks.Array, visible: Mask) -> _checks.Array:
-    """Apply the Jacobian of the softmax in the places that are visible."""
-    d_weights = np.where(visible, d_weights, 0)
-    mean = (weights * d_weights).sum(axis=-1, keepdims=True)
-    return np.where(visible, weights * (d_weights - mean), 0)
-
-
-def _product(left: _checks.Array, right: _checks.Array, visible: Mask) -> _checks.Array:
-    """Multiply `left`, which is 0 where not visible, so that what it hides in `right` stays so."""
-    product: _checks.Array = left @ right
-    return product if np.isfinite(product).all() else _select_values(left, right, visible)
-
-
-def _summed(gradient: _checks.Array, shape: tuple[int, ...]) -> _checks.Array:
-    """Add a gradient up over the axes along which an input of `shape` was broadcast."""
-    added = gradient.ndim - len(shape)
-    wide = (i for i, size in enumerate(shape) if size != gradient.shape[added + i])
-    axes = (*range(added), *(added + i for i in wide))
-    return np.asarray(gradient.sum(axis=axes, keepdims=True)).reshape(shape)

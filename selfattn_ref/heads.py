@@ -5,13 +5,14 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
+from selfattn_ref import _boundary
+from selfattn_ref._kernels import Array
 from selfattn_ref.attention import scaled_dot_product_attention
 
 __all__ = ["merge_heads", "multi_head_attention", "repeat_key_value_heads", "split_heads"]
 
 
-def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> _checks.Array:
+def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> Array:
     r"""Cut each row into equal pieces, one for each head.
 
     .. math:: \text{head } h \text{ gets the columns } h\,d, \dots, (h + 1)\,d - 1
@@ -55,13 +56,13 @@ def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> _checks.Array:
            [[3., 4.],
             [7., 8.]]])
     """
-    x = _checks.real_array("x", x, "(..., T, h·d)")
-    heads = _checks.whole_number("num_heads", num_heads, least=1)
-    width = _checks.multiple(f"x {x.shape}: its width", x.shape[-1], "num_heads", heads)
+    x = _boundary.real_array("x", x, "(..., T, h·d)")
+    heads = _boundary.whole_number("num_heads", num_heads, least=1)
+    width = _boundary.multiple(f"x {x.shape}: its width", x.shape[-1], "num_heads", heads)
     return x.reshape(*x.shape[:-1], heads, width).swapaxes(-3, -2).copy()  # (..., h, T, d)
 
 
-def merge_heads(x: npt.ArrayLike) -> _checks.Array:
+def merge_heads(x: npt.ArrayLike) -> Array:
     r"""Lay the heads of each position side by side in one row.
 
     .. math:: \text{the columns } h\,d, \dots, (h + 1)\,d - 1 \text{ come from head } h
@@ -94,12 +95,12 @@ def merge_heads(x: npt.ArrayLike) -> _checks.Array:
     array([[1., 2., 3., 4.],
            [5., 6., 7., 8.]])
     """
-    x = _checks.real_array("x", x, "(..., h, T, d)")
+    x = _boundary.real_array("x", x, "(..., h, T, d)")
     *leading, heads, length, width = x.shape
     return x.swapaxes(-3, -2).copy().reshape(*leading, length, heads * width)  # (..., T, h·d)
 
 
-def repeat_key_value_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> _checks.Array:
+def repeat_key_value_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> Array:
     r"""Repeat each key or value head for the query heads that share it.
 
     Query head :math:`h` reads key/value head
@@ -149,15 +150,15 @@ def repeat_key_value_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> _check
     >>> repeat_key_value_heads([[[1.0]], [[2.0]]], 4)[:, 0, 0]
     array([1., 1., 2., 2.])
     """
-    x = _checks.real_array("x", x, "(..., Hkv, T, d)")
-    heads = _checks.whole_number("num_heads", num_heads, least=1)
-    group = _checks.multiple(
+    x = _boundary.real_array("x", x, "(..., Hkv, T, d)")
+    heads = _boundary.whole_number("num_heads", num_heads, least=1)
+    group = _boundary.multiple(
         f"x {x.shape}: num_heads", heads, "the number of its heads", x.shape[-3]
     )
     return np.repeat(x, group, axis=-3)  # (..., H, T, d)
 
 
-@np.errstate(all="ignore")  # a NaN or an infinity shows in its row of the result
+@_boundary.public
 def multi_head_attention(
     x_query: npt.ArrayLike,
     x_key_value: npt.ArrayLike,
@@ -171,7 +172,10 @@ def multi_head_attention(
     mask: npt.ArrayLike | None = None,
     bias: npt.ArrayLike | None = None,
     scale: float | None = None,
-) -> _checks.Array:
+    soft_cap: float | None = None,
+    causal: bool = False,
+    offset: SupportsIndex = 0,
+) -> Array:
     r"""Attend in several subspaces at once, and add up what each finds.
 
     .. math::
@@ -212,6 +216,12 @@ def multi_head_attention(
     scale : float, optional
         Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`, with `d_k` the
         width of one head.
+    soft_cap : float, optional
+        Bound that the scaled scores approach, positive and finite.
+    causal : bool, optional
+        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`.
+    offset : int, optional
+        Position of the first query, counted in keys; for `causal` only.
 
     Returns
     -------
@@ -222,8 +232,8 @@ def multi_head_attention(
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, a number of heads is not an integer, `mask` is
-        not boolean, or `bias` not floating.
+        If an argument is of the wrong kind, as in `scaled_dot_product_attention`, or a number of
+        heads is not an integer.
     ValueError
         If a number of heads does not divide what it must, the shapes do not match, or `scale`
         is not finite. The message names the argument and both shapes.
@@ -255,22 +265,27 @@ def multi_head_attention(
     array([[1., 2.],
            [1., 2.]])
     """
-    x_query = _checks.real_array("x_query", x_query, "(..., Tq, d_model)")
-    x_key_value = _checks.real_array("x_key_value", x_key_value, "(..., Tk, d_source)")
-    w_query = _checks.projection("w_query", w_query, x_query=x_query)
-    w_key = _checks.projection("w_key", w_key, x_key_value=x_key_value)
-    w_value = _checks.projection("w_value", w_value, x_key_value=x_key_value)
-    w_output = _checks.matrix("w_output", w_output, "(H·d_v, d_output)")
-    heads, shared = _checks.head_counts(num_heads, num_key_value_heads)
-    _checks.head_widths(w_query, w_key, w_value, w_output, heads, shared)
-    leading = _checks.leading_axes(x_query=x_query, x_key_value=x_key_value)
+    x_query = _boundary.real_array("x_query", x_query, "(..., Tq, d_model)")
+    x_key_value = _boundary.real_array("x_key_value", x_key_value, "(..., Tk, d_source)")
+    w_query = _boundary.projection("w_query", w_query, x_query=x_query)
+    w_key = _boundary.projection("w_key", w_key, x_key_value=x_key_value)
+    w_value = _boundary.projection("w_value", w_value, x_key_value=x_key_value)
+    w_output = _boundary.matrix("w_output", w_output, "(H·d_v, d_output)")
+    heads, shared = _boundary.head_counts(num_heads, num_key_value_heads)
+    _boundary.head_widths(w_query, w_key, w_value, w_output, heads, shared)
+    leading = _boundary.leading_axes(x_query=x_query, x_key_value=x_key_value)
     scores = (*leading, heads, x_query.shape[-2], x_key_value.shape[-2])
-    given = [x_query, x_key_value, w_query, w_key, w_value, w_output]
-    if bias is not None:
-        given.append(_checks.bias_array(bias, scores))
-    compute, result = _checks.working_dtype(*given)
+    given = {
+        "x_query": x_query,
+        "x_key_value": x_key_value,
+        "w_query": w_query,
+        "w_key": w_key,
+        "w_value": w_value,
+        "w_output": w_output,
+    }
+    compute, result, bias = _boundary.with_bias(given, bias, scores)
     x_query, x_key_value, w_query, w_key, w_value, w_output = (
-        _checks.cast(array, compute) for array in given[:6]
+        _boundary.cast(array, compute) for array in given.values()
     )
 
     query = split_heads(x_query @ w_query, heads)  # (..., H, Tq, d_k)
@@ -283,5 +298,8 @@ def multi_head_attention(
         mask=mask,
         bias=bias,
         scale=scale,
+        soft_cap=soft_cap,
+        causal=causal,
+        offset=offset,
     )
-    return _checks.cast(merge_heads(output) @ w_output, result)  # (..., Tq, d_output)
+    return _boundary.cast(merge_heads(output) @ w_output, result)  # (..., Tq, d_output)

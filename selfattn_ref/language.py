@@ -5,13 +5,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
+from selfattn_ref import _boundary
 from selfattn_ref.weights import log_softmax
 
 __all__ = ["bits_per_token", "cross_entropy", "perplexity"]
 
 
-@np.errstate(all="ignore")  # a NaN or an infinity shows in the result, not as a warning
+@_boundary.public
 def cross_entropy(
     logits: npt.ArrayLike, targets: npt.ArrayLike, *, mask: npt.ArrayLike | None = None
 ) -> float:
@@ -68,14 +68,13 @@ def cross_entropy(
     >>> round(cross_entropy([[0.0, np.log(3)]], [1]), 4)
     0.2877
     """
-    logits = _checks.real_array("logits", logits, "(..., V)")
-    wanted, kept = _checks.targets_array(targets, logits, mask)
-    chosen = logits[kept].astype(np.float64)  # (n, V)
-    log_p = np.take_along_axis(log_softmax(chosen), wanted[kept][:, np.newaxis], axis=-1)
+    kept, wanted = _boundary.targets(logits, targets, mask)  # (n, V), (n,)
+
+    log_p = np.take_along_axis(log_softmax(kept), wanted[:, np.newaxis], axis=-1)
     return float((-log_p / log_p.size).sum())  # divided first: the sum cannot overflow
 
 
-@np.errstate(all="ignore")
+@_boundary.public
 def perplexity(
     logits: npt.ArrayLike, targets: npt.ArrayLike, *, mask: npt.ArrayLike | None = None
 ) -> float:

@@ -8,11 +8,10 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
+from selfattn_ref import _boundary, _kernels
+from selfattn_ref._kernels import Mask
 
-__all__ = ["causal_mask", "padding_mask", "window_mask"]
-
-Mask = npt.NDArray[np.bool_]
+__all__ = ["causal_mask", "padding_mask", "segment_mask", "window_mask"]
 
 
 def causal_mask(
@@ -114,9 +113,60 @@ def padding_mask(lengths: npt.ArrayLike, Tk: SupportsIndex) -> Mask:
     <BLANKLINE>
            [[ True,  True,  True]]])
     """
-    keys = _checks.whole_number("Tk", Tk)
-    kept = _checks.lengths_array("lengths", lengths, keys, "Tk")
+    keys = _boundary.whole_number("Tk", Tk)
+    kept = _boundary.integers("lengths", lengths, keys, "Tk")
     return np.arange(keys) < kept[..., np.newaxis, np.newaxis]
+
+
+def segment_mask(segments: npt.ArrayLike, key_segments: npt.ArrayLike | None = None) -> Mask:
+    r"""Let each query attend to the keys of its own segment.
+
+    Key :math:`j` is visible to query :math:`i` if and only if
+    :math:`\text{segments}_i = \text{key\_segments}_j`: several short sequences, packed into one
+    row, do not see each other.
+
+    Parameters
+    ----------
+    segments : array_like of int, shape (..., Tq)
+        The number of the segment in which each query stands; any integers.
+    key_segments : array_like of int, shape (..., Tk), optional
+        The same for the keys; by default those of the queries. Leading axes broadcast.
+
+    Returns
+    -------
+    ndarray of bool, shape (..., Tq, Tk)
+        True where the query may attend to the key. Padding is a segment of its own.
+
+    Raises
+    ------
+    TypeError
+        If the segments are not integers.
+    ValueError
+        If there is no axis, or the leading axes do not broadcast.
+
+    See Also
+    --------
+    causal_mask : Within a segment, also hide what comes later: combine with ``&``.
+
+    Notes
+    -----
+    Positions that begin anew with each segment are the caller's to count; masks go by the place
+    in the row.
+
+    Examples
+    --------
+    A sequence of two and a sequence of one, packed into a row of three:
+
+    >>> from selfattn_ref import segment_mask
+    >>> segment_mask([0, 0, 1])
+    array([[ True,  True, False],
+           [ True,  True, False],
+           [False, False,  True]])
+    """
+    asking = _boundary.segments("segments", segments)  # (..., Tq, 1)
+    asked = asking if key_segments is None else _boundary.segments("key_segments", key_segments)
+    _boundary.leading_axes(segments=asking, key_segments=asked)
+    return np.asarray(asking == asked.mT)  # (..., Tq, Tk)
 
 
 def window_mask(
@@ -176,13 +226,6 @@ def window_mask(
            [False,  True,  True, False],
            [False, False,  True,  True]])
     """
-    rows = _checks.whole_number("Tq", Tq)
-    columns = _checks.whole_number("Tk", Tk)
-    first = _checks.whole_number("offset", offset, least=None)
-    ahead = np.arange(columns) - np.arange(rows)[:, np.newaxis]  # (Tq, Tk), j − i
-    visible = np.ones((rows, columns), dtype=np.bool_)
-    if left is not None:  # the offset stays a Python integer, which cannot overflow
-        visible &= ahead >= first - _checks.whole_number("left", left)
-    if right is not None:
-        visible &= ahead <= first + _checks.whole_number("right", right)
-    return visible
+    rows = slice(0, _boundary.whole_number("Tq", Tq))
+    columns = slice(0, _boundary.whole_number("Tk", Tk))
+    return _kernels.visible(rows, columns, _boundary.window_limits(left, right, offset))

@@ -1,19 +1,20 @@
 """Positions: tell attention where in the sequence each row stands."""
 
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
+from selfattn_ref import _boundary
+from selfattn_ref._kernels import Array
 
 __all__ = ["rotate_pairs", "sinusoidal_encoding"]
 
 
-@np.errstate(all="ignore")  # a frequency may underflow to 0
+@_boundary.public
 def sinusoidal_encoding(
     T: SupportsIndex, d_model: SupportsIndex, *, base: float = 10000.0
-) -> _checks.Array:
+) -> Array:
     r"""Give each position a vector of sines and cosines, to be added to its embedding.
 
     .. math::
@@ -66,24 +67,23 @@ def sinusoidal_encoding(
     array([[0.   , 1.   , 0.   , 1.   ],
            [0.841, 0.54 , 0.1  , 0.995]])
     """
-    length = _checks.whole_number("T", T)
-    width = _checks.even_number("d_model", _checks.whole_number("d_model", d_model))
-    frequencies = _frequencies(width, _checks.positive_number("base", base))
+    length = _boundary.whole_number("T", T)
+    width = _boundary.even_number("d_model", _boundary.whole_number("d_model", d_model))
+    frequencies = _frequencies(width, _boundary.positive_number("base", base))
+
     angles = np.arange(length)[:, np.newaxis] * frequencies  # (T, d_model / 2)
-    encoding = np.empty((length, width))
-    encoding[:, 0::2] = np.sin(angles)
-    encoding[:, 1::2] = np.cos(angles)
-    return encoding
+    pairs = np.stack([np.sin(angles), np.cos(angles)], axis=-1)  # (T, d_model / 2, 2)
+    return pairs.reshape(length, width)
 
 
-@np.errstate(all="ignore")  # a NaN or an infinity shows in its pair of the result
+@_boundary.public
 def rotate_pairs(
     x: npt.ArrayLike,
     positions: npt.ArrayLike,
     *,
     base: float = 10000.0,
     interleaved: bool = False,
-) -> _checks.Array:
+) -> Array:
     r"""Rotate each pair of columns by an angle that grows with the position.
 
     .. math::
@@ -153,27 +153,31 @@ def rotate_pairs(
     array([[-1.,  2.],
            [-2., -1.]])
     """
-    x = _checks.real_array("x", x, "(..., T, d)")
-    width = _checks.even_number(f"x {x.shape}: its width", x.shape[-1])
-    positions = _checks.real_array("positions", positions)
-    _checks.fits("positions", positions, "rows of x", x.shape[:-1])
-    frequencies = _frequencies(width, _checks.positive_number("base", base))
-    neighbors = _checks.flag("interleaved", interleaved)
-    compute, result = _checks.working_dtype(x)
+    x, positions, angle, result = _boundary.rows_at(x, positions)
+    first, second = _halves(x.shape[-1], _boundary.flag("interleaved", interleaved))
+    frequencies = _frequencies(x.shape[-1], _boundary.positive_number("base", base, angle))
 
-    angles = positions.astype(np.float64)[..., np.newaxis] * frequencies  # (..., T, d / 2)
-    cos, sin = (_checks.cast(part, compute) for part in (np.cos(angles), np.sin(angles)))
-    half = width // 2
-    first = slice(0, None, 2) if neighbors else slice(0, half)
-    second = slice(1, None, 2) if neighbors else slice(half, None)
-    a, b = (_checks.cast(x[..., part], compute) for part in (first, second))  # (..., T, d / 2)
-    rotated = np.empty(x.shape, compute)
-    rotated[..., first] = a * cos - b * sin
-    rotated[..., second] = a * sin + b * cos
-    return _checks.cast(rotated, result)
+    cos, sin = _cos_and_sin(positions[..., np.newaxis] * frequencies, x.dtype)  # (..., T, d / 2)
+    a, b = x[..., first], x[..., second]  # (..., T, d / 2)
+    rotated = np.empty_like(x)
+    rotated[..., first], rotated[..., second] = a * cos - b * sin, a * sin + b * cos
+    return _boundary.cast(rotated, result)
 
 
-def _frequencies(width: int, base: float) -> npt.NDArray[np.float64]:
+def _cos_and_sin(angles: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+    """Return both in the dtype of the rows; the angles have more digits."""
+    return _boundary.cast(np.cos(angles), dtype), _boundary.cast(np.sin(angles), dtype)
+
+
+def _frequencies(width: int, base: Any) -> Array:
     """Return the angle by which each pair turns from one position to the next."""
     pairs = np.arange(width // 2)
-    return np.power(base, -2.0 * pairs / max(width, 1))  # (width / 2,)
+    return np.asarray(np.power(base, -2 * pairs / np.asarray(base).dtype.type(max(width, 1))))
+
+
+def _halves(width: int, neighbors: bool) -> tuple[slice, slice]:
+    """Return where the first and the second of each pair of columns stand."""
+    half = width // 2
+    if neighbors:
+        return slice(0, None, 2), slice(1, None, 2)
+    return slice(0, half), slice(half, None)

@@ -1,17 +1,15 @@
 """Scores: how well each query matches each key."""
 
-import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
+from selfattn_ref import _boundary, _kernels
+from selfattn_ref._kernels import Array
 
 __all__ = ["scaled_scores", "soft_cap"]
 
 
-@np.errstate(all="ignore")  # an overflow shows as an infinity in the result, not as a warning
-def scaled_scores(
-    query: npt.ArrayLike, key: npt.ArrayLike, *, scale: float | None = None
-) -> _checks.Array:
+@_boundary.public
+def scaled_scores(query: npt.ArrayLike, key: npt.ArrayLike, *, scale: float | None = None) -> Array:
     r"""Compare every query with every key by a scaled dot product.
 
     .. math:: S = \frac{Q K^\top}{\sqrt{d_k}}
@@ -61,20 +59,14 @@ def scaled_scores(
     >>> scaled_scores([[1.0, 1, 1, 1]], [[1.0, 1, 1, 1], [1, 1, -1, -1]])
     array([[2., 0.]])
     """
-    query = _checks.real_array("query", query, "(..., Tq, d_k)")
-    key = _checks.real_array("key", key, "(..., Tk, d_k)")
-    _checks.same_size("width d_k", query=(query, -1), key=(key, -1))
-    _checks.leading_axes(query=query, key=key)
-    factor = _checks.scale_or_default(scale, query.shape[-1])
-    compute, result = _checks.working_dtype(query, key)
+    query, key, factor, result = _boundary.queries_and_keys(query, key, scale)
 
-    scaled_query = factor * _checks.cast(query, compute)  # cheaper than to scale the scores
-    scores = scaled_query @ _checks.cast(key, compute).mT  # (..., Tq, Tk)
-    return _checks.cast(scores, result)
+    scores = factor * query @ key.mT  # (..., Tq, Tk); cheaper than to scale the scores
+    return _boundary.cast(scores, result)
 
 
-@np.errstate(all="ignore")
-def soft_cap(scores: npt.ArrayLike, cap: float) -> _checks.Array:
+@_boundary.public
+def soft_cap(scores: npt.ArrayLike, cap: float) -> Array:
     r"""Bend the scores so that none exceeds a cap.
 
     .. math:: s \mapsto c \tanh(s / c)
@@ -119,10 +111,9 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> _checks.Array:
     >>> np.round(soft_cap([0.0, 1.0, 50.0, 1000.0], 50.0), 3)
     array([ 0.  ,  1.  , 38.08, 50.  ])
     """
-    scores = _checks.real_array("scores", scores)
-    compute, result = _checks.working_dtype(scores)
-    bound = _checks.finite_number("cap", cap)
-    if not 0 < compute.type(bound) < np.inf:
-        raise ValueError(f"cap must be positive and finite in {compute}, got {bound}")
-    capped = bound * np.tanh(_checks.cast(scores, compute) / bound)
-    return _checks.cast(np.asarray(capped), result)
+    scores = _boundary.real_array("scores", scores)
+    compute, result = _boundary.dtypes(scores=scores)
+    bound = _boundary.positive_number("cap", cap, compute)
+
+    capped = _kernels.adjusted(_boundary.fresh(scores, compute), bound, None)
+    return _boundary.cast(capped, result)

@@ -3,13 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
+from selfattn_ref import _boundary
+from selfattn_ref._kernels import Array
 
 __all__ = ["cosine_similarity", "dot_similarity", "euclidean_distance"]
 
 
-@np.errstate(all="ignore")  # an overflow shows as an infinity in the result, not as a warning
-def dot_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _checks.Array:
+@_boundary.public
+def dot_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array:
     r"""Compare rows by their dot products.
 
     .. math:: x \cdot y = \sum_i x_i y_i
@@ -50,12 +51,12 @@ def dot_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _checks.
     array([[18., 12.],
            [12., 16.]])
     """
-    x, y, result = _pairs(x, y)
-    return _checks.cast(x @ y.mT, result)
+    x, y, result = _boundary.pairs(x, y)
+    return _boundary.cast(x @ y.mT, result)
 
 
-@np.errstate(all="ignore")
-def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _checks.Array:
+@_boundary.public
+def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array:
     r"""Compare rows by the cosine of the angle between them.
 
     .. math:: \cos(x, y) = \frac{x \cdot y}{\lVert x \rVert \, \lVert y \rVert}
@@ -103,15 +104,18 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _chec
            [0.]])
     """
     same = y is None
-    x, y, result = _pairs(x, y)
-    directions = _directions("x", x)
-    others = directions if same else _directions("y", y)
+    x, y, result = _boundary.pairs(x, y)
+    _boundary.nonzero_rows("x", x)
+    _boundary.nonzero_rows("y", y)
+
+    directions = _directions(x)
+    others = directions if same else _directions(y)
     cosines = np.clip(directions @ others.mT, -1, 1)  # rounding may pass 1 by an ulp
-    return _checks.cast(cosines, result)
+    return _boundary.cast(cosines, result)
 
 
-@np.errstate(all="ignore")
-def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _checks.Array:
+@_boundary.public
+def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array:
     r"""Compare rows by the length of the line between them.
 
     .. math:: \lVert x - y \rVert = \sqrt{\sum_i (x_i - y_i)^2}
@@ -152,26 +156,14 @@ def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> _che
     >>> euclidean_distance([[0.0, 0.0]], [[3.0, 4.0], [0.0, 1.0]])
     array([[5., 1.]])
     """
-    x, y, result = _pairs(x, y)
+    x, y, result = _boundary.pairs(x, y)
     difference = x[..., :, np.newaxis, :] - y[..., np.newaxis, :, :]  # (..., n, m, d)
     scaled, exponent = _scaled(difference)
     distance = np.ldexp(np.sqrt((scaled**2).sum(axis=-1)), exponent[..., 0])
-    return _checks.cast(np.asarray(distance), result)
+    return _boundary.cast(np.asarray(distance), result)
 
 
-def _pairs(
-    x: npt.ArrayLike, y: npt.ArrayLike | None
-) -> tuple[_checks.Array, _checks.Array, np.dtype[np.generic]]:
-    """Return both sets of rows in the dtype to compute in, and the dtype of the result."""
-    x = _checks.real_array("x", x, "(..., n, d)")
-    y = x if y is None else _checks.real_array("y", y, "(..., m, d)")
-    _checks.same_size("width d", x=(x, -1), y=(y, -1))
-    _checks.leading_axes(x=x, y=y)
-    compute, result = _checks.working_dtype(x, y)
-    return _checks.cast(x, compute), _checks.cast(y, compute), result
-
-
-def _scaled(x: _checks.Array) -> tuple[_checks.Array, npt.NDArray[np.intc]]:
+def _scaled(x: Array) -> tuple[Array, npt.NDArray[np.intc]]:
     """Split each row into one with entries up to 1 and a power of two, so that squares are safe.
 
     A power of two rounds nothing.
@@ -182,11 +174,7 @@ def _scaled(x: _checks.Array) -> tuple[_checks.Array, npt.NDArray[np.intc]]:
     return np.ldexp(x, -exponent), exponent
 
 
-def _directions(name: str, x: _checks.Array) -> _checks.Array:
+def _directions(x: Array) -> Array:
     """Return each row divided by its length."""
-    zero = np.argwhere(~x.any(axis=-1))
-    if zero.size:
-        row = ", ".join(str(index) for index in zero[0])
-        raise ValueError(f"{name} {x.shape}: row {row} is a zero vector, which has no direction")
     scaled, _ = _scaled(x)
     return np.asarray(scaled / np.sqrt((scaled**2).sum(axis=-1, keepdims=True)))

@@ -5,13 +5,14 @@ from typing import SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from selfattn_ref import _checks
+from selfattn_ref import _boundary
+from selfattn_ref._kernels import Array, exponentials, largest, share, subtractable
 
-__all__ = ["attention_weights", "log_softmax", "softmax"]
+__all__ = ["attention_weights", "log_softmax", "log_sum_exp", "softmax"]
 
 
-@np.errstate(all="ignore")  # a NaN or +∞ shows in its row of the result, not as a warning
-def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
+@_boundary.public
+def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
     r"""Turn numbers into positive weights that add up to one.
 
     .. math:: p_i = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad m = \max_j x_j
@@ -40,6 +41,7 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
     See Also
     --------
     log_softmax : The logarithm of these weights.
+    log_sum_exp : The logarithm of what they are divided by.
     attention_weights : Softmax over the keys that a query may attend to.
 
     Notes
@@ -63,17 +65,16 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
     >>> softmax([0.0, np.log(2.0)])
     array([0.33333333, 0.66666667])
     """
-    x = _checks.real_array("x", x)
-    axis = _checks.axis_of("x", x, axis)
-    compute, result = _checks.working_dtype(x)
+    x = _boundary.real_array("x", x)
+    axis = _boundary.axis_of("x", x, axis)
+    compute, result = _boundary.dtypes(x=x)
 
-    weights = x.astype(compute)
-    _turn_into_weights(weights, axis)
-    return _checks.cast(weights, result)
+    weights = share(_boundary.fresh(x, compute), axis=axis)
+    return _boundary.cast(weights, result)
 
 
-@np.errstate(all="ignore")
-def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
+@_boundary.public
+def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
     r"""Compute the logarithm of the softmax, without rounding small weights to zero.
 
     .. math:: \log p_i = x_i - m - \log \sum_j e^{x_j - m}, \qquad m = \max_j x_j
@@ -114,20 +115,70 @@ def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> _checks.Array:
     >>> softmax([0.0, 1000.0]), log_softmax([0.0, 1000.0])
     (array([0., 1.]), array([-1000.,     0.]))
     """
-    x = _checks.real_array("x", x)
-    axis = _checks.axis_of("x", x, axis)
-    compute, result = _checks.working_dtype(x)
+    x = _boundary.real_array("x", x)
+    axis = _boundary.axis_of("x", x, axis)
+    compute, result = _boundary.dtypes(x=x)
 
-    shifted = x.astype(compute)
-    shifted -= _shift(shifted, axis)
+    shifted = _boundary.fresh(x, compute)
+    shifted -= subtractable(largest(shifted, axis))
     total = np.exp(shifted).sum(axis=axis, keepdims=True)
-    total[total == 0] = 1
-    shifted -= np.log(total)
-    return _checks.cast(shifted, result)
+    log_weights = shifted - np.where(total == 0, 0, np.log(total))
+    return _boundary.cast(log_weights, result)
 
 
-@np.errstate(all="ignore")
-def attention_weights(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> _checks.Array:
+@_boundary.public
+def log_sum_exp(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> Array:
+    r"""Compute the logarithm of what the softmax of each row divides by.
+
+    .. math:: \log \sum_{j \text{ allowed}} e^{s_{ij}}
+
+    Parameters
+    ----------
+    scores : array_like, shape (..., Tq, Tk)
+        Entry (i, j) is the score of query i for key j.
+    mask : array_like of bool, optional
+        True where query i may attend to key j; broadcasts to the scores.
+
+    Returns
+    -------
+    ndarray, shape (..., Tq)
+        One number for each query, in nats; :math:`-\infty` for one with nobody to attend to. A
+        NaN or :math:`+\infty` in an allowed place makes it NaN. Dtypes as in `softmax`.
+
+    Raises
+    ------
+    TypeError
+        If `scores` does not hold real numbers, or `mask` is not boolean.
+    ValueError
+        If `scores` has fewer than two axes, or `mask` does not broadcast to it.
+
+    See Also
+    --------
+    attention_weights : The weights that these sums normalize.
+    attention_state : The same for long sequences, as ``attention_state(...).log_sum_exp``.
+
+    Notes
+    -----
+    Kernels return it beside the output, because with it the weights can be computed again on
+    the way back: :math:`A_{ij} = e^{s_{ij} - \text{log-sum-exp}_i}`. With `scaled_scores` it is
+    that of attention: ``log_sum_exp(scaled_scores(query, key), mask=mask)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from selfattn_ref import log_sum_exp
+    >>> log_sum_exp([[0.0, np.log(2.0)], [1000.0, 1000.0]])
+    array([   1.09861229, 1000.69314718])
+    """
+    scores, mask, result = _boundary.masked_scores(scores, mask)
+
+    highest = exponentials(scores, mask)  # (..., Tq, 1)
+    total = scores.sum(axis=-1, keepdims=True)
+    return _boundary.cast((highest + np.log(total))[..., 0], result)
+
+
+@_boundary.public
+def attention_weights(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> Array:
     r"""Share each query's attention among the keys it may attend to.
 
     .. math::
@@ -173,31 +224,7 @@ def attention_weights(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = Non
     >>> attention_weights([[5.0, 5.0, 7.0]], mask=[[True, True, False]])
     array([[0.5, 0.5, 0. ]])
     """
-    scores = _checks.real_array("scores", scores, "(..., Tq, Tk)")
-    if mask is None:
-        return softmax(scores)
-    allowed = _checks.mask_array(mask, scores.shape)
-    compute, result = _checks.working_dtype(scores)
+    scores, mask, result = _boundary.masked_scores(scores, mask)
 
-    weights = scores.astype(compute)
-    _turn_into_weights(weights, -1, allowed)
-    return _checks.cast(weights, result)
-
-
-def _turn_into_weights(
-    scores: _checks.Array, axis: int, allowed: npt.NDArray[np.bool_] | None = None
-) -> None:
-    """Turn scores into weights where they stand, without another array of their size."""
-    if allowed is not None:
-        np.copyto(scores, -np.inf, where=~allowed)
-    scores -= _shift(scores, axis)
-    np.exp(scores, out=scores)
-    total = scores.sum(axis=axis, keepdims=True)
-    total[total == 0] = 1  # a row with no weight to give stays zero
-    scores /= total
-
-
-def _shift(x: _checks.Array, axis: int) -> _checks.Array:
-    """Return the largest number of each row; for one with none above −∞, the lowest finite."""
-    highest: _checks.Array = x.max(axis=axis, keepdims=True, initial=np.finfo(x.dtype).min)
-    return highest
+    weights = share(scores, mask)
+    return _boundary.cast(weights, result)

@@ -50,7 +50,7 @@ def transpose(a):
     return [list(column) for column in zip(*a, strict=True)]
 
 
-def weights(query, key, *, allowed=everything, bias=None, scale=None):
+def weights(query, key, *, allowed=everything, bias=None, scale=None, soft_cap=None):
     """The share of each key, each exponential divided by the sum of all that are allowed."""
     table = []
     for i, q in enumerate(query):
@@ -58,6 +58,7 @@ def weights(query, key, *, allowed=everything, bias=None, scale=None):
         powers = []
         for j, k in enumerate(key):
             score = factor * mp50.fsum(a * b for a, b in zip(q, k, strict=True))
+            score = score if soft_cap is None else soft_cap * mp50.tanh(score / soft_cap)
             score += 0 if bias is None else bias[i][j]
             powers.append(mp50.exp(score) if allowed(i, j) else mp50.mpf(0))
         total = mp50.fsum(powers)

@@ -10,16 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfattn_ref import (
+    KeyValueCache,
     attention_weights,
     causal_mask,
+    log_sum_exp,
+    multi_head_attention,
     padding_mask,
     scaled_dot_product_attention,
     scaled_scores,
     self_attention,
     soft_cap,
+    streaming_attention,
     window_mask,
 )
 from tests import oracles
+from tests import oracles_more as exact
 from tests.strategies import problems
 
 INF, NAN = math.inf, math.nan
@@ -871,7 +876,8 @@ class TestErrors:
             (
                 {"query": np.ones((5, 11), np.float16), "value": np.ones((7, 13), "bfloat16")},
                 TypeError,
-                "the dtypes float16, float64, bfloat16 have no common one: cast the inputs to one",
+                "query float16, key float64, value bfloat16: these dtypes have no common one; cast "
+                "them to one",
             ),
             (
                 {"mask": np.ones((5, 7), np.int8)},
@@ -963,3 +969,114 @@ class TestErrors:
     def test_options_cannot_be_passed_by_position(self):
         with pytest.raises(TypeError, match=re.escape("takes 3 positional arguments")):
             scaled_dot_product_attention(*inputs(), None)
+
+
+OPTIONS = [
+    {"soft_cap": 0.8},
+    {"causal": True},
+    {"causal": True, "offset": 3},
+    {"causal": True, "offset": -2},
+    {"soft_cap": 2.0, "bias": True, "causal": True, "offset": 1, "scale": -0.7, "mask": True},
+]
+
+
+class TestTheSameWordsEverywhere:
+    """mask, bias, scale, soft_cap, causal, offset: dense, streamed, cached, in heads, in self."""
+
+    @staticmethod
+    def filled(options, *shape):
+        """Put a mask and a bias of this shape where the options want one."""
+        mask = {"mask": some_mask(*shape)} if "mask" in options else {}
+        bias = {"bias": normal(*shape, seed=9)} if "bias" in options else {}
+        return options | mask | bias
+
+    @pytest.mark.parametrize("options", OPTIONS)
+    def test_they_are_the_composition_of_the_parts(self, options):
+        query, key, value = inputs()
+        options = self.filled(options, TQ, TK)
+        scores = scaled_scores(query, key, scale=options.get("scale"))
+        if "soft_cap" in options:
+            scores = soft_cap(scores, options["soft_cap"])
+        mask = np.asarray(options.get("mask", True))
+        if options.get("causal"):
+            mask = mask & causal_mask(TQ, TK, offset=options.get("offset", 0))
+        weights = attention_weights(scores + options.get("bias", 0), mask=mask)
+        output = scaled_dot_product_attention(query, key, value, **options)
+        assert oracles.same_bits(output, weights @ value)
+        streamed = streaming_attention(query, key, value, block_size=3, **options)
+        np.testing.assert_allclose(streamed, output, rtol=1e-12, atol=1e-13)
+
+    @pytest.mark.parametrize("options", OPTIONS)
+    def test_they_are_those_of_50_digits(self, options):
+        query, key, value = inputs()
+        options = self.filled(options, TQ, TK)
+        offset = options.get("offset", 0) if "causal" in options else TK
+        mask = options.get("mask", np.ones((TQ, TK), bool))
+        expected = exact.attention(
+            *(exact.exact(array) for array in (query, key, value)),
+            allowed=lambda i, j: mask[i, j] and j <= i + offset,
+            bias=exact.exact(options["bias"]) if "bias" in options else None,
+            scale=options.get("scale"),
+            soft_cap=options.get("soft_cap"),
+        )
+        output = scaled_dot_product_attention(query, key, value, **options)
+        assert exact.in_units(output, expected, score=9.0, scale=4.0) <= 4
+
+    @pytest.mark.parametrize("options", OPTIONS)
+    def test_one_sequence_and_one_head_take_them_along(self, options):
+        x, w = normal(TK, 6), [normal(6, 6, seed=20 + i) for i in range(4)]
+        options = self.filled(options, TK, TK)
+        expected = scaled_dot_product_attention(x @ w[0], x @ w[1], x @ w[2], **options)
+        assert oracles.same_bits(self_attention(x, *w[:3], **options), expected)
+        heads = multi_head_attention(x, x, *w, num_heads=1, **options)
+        np.testing.assert_allclose(heads, expected @ w[3], rtol=1e-13, atol=1e-13)
+
+    @pytest.mark.parametrize("causal", [True, False])
+    def test_the_cache_takes_them_along(self, causal):
+        query, key, value = inputs()
+        query, mask, bias = query[:4], some_mask(4, TK), normal(4, TK, seed=9)
+        options = {"bias": bias, "mask": mask, "scale": 0.4, "soft_cap": 1.3}
+        cache = KeyValueCache()
+        cache.attend(np.zeros((3, D_K)), key[:3], value[:3])
+        output = cache.attend(query, key[3:], value[3:], causal=causal, **options)
+        offset = {"offset": 3} if causal else {}
+        whole = scaled_dot_product_attention(query, key, value, causal=causal, **offset, **options)
+        np.testing.assert_allclose(output, whole, rtol=1e-12, atol=1e-13)
+
+    def test_a_cap_inside_keeps_16_bits_accurate(self):
+        # Scores of 300 and 301 under a cap of 1000: float16 rounds the capped scores to 291.2
+        # and 292.2, in steps of a quarter, and their difference with them.
+        query, key = np.ones((1, 1), np.float16), np.array([[300], [301]], np.float16)
+        value = np.array([[0], [1]], np.float16)
+        output = scaled_dot_product_attention(query, key, value, soft_cap=1000)
+        difference = 1000 * (math.tanh(0.301) - math.tanh(0.3))
+        share = 1 / (1 + math.exp(-difference))
+        assert abs(output.item() - share) <= 2**-11
+        scores = soft_cap(scaled_scores(query, key), 1000)
+        assert abs((attention_weights(scores) @ value).item() - share) > 2**-7
+
+    def test_the_log_sum_exp_is_that_of_the_scores_that_are_allowed(self):
+        query, key, _ = inputs(lead=(B,))
+        mask = some_mask(TQ, TK)
+        mask[2] = False
+        found = log_sum_exp(scaled_scores(query, key), mask=mask)
+        assert found.shape == (B, TQ)
+        scores = oracles.scaled_scores(query, key)
+        for b, i in np.ndindex(B, TQ):
+            total = math.fsum(math.exp(scores[b, i, j]) for j in range(TK) if mask[i, j])
+            expected = math.log(total) if total else -math.inf
+            assert found[b, i] == pytest.approx(expected, rel=1e-13, abs=1e-14)
+
+    def test_the_log_sum_exp_neither_overflows_nor_hides_what_is_wrong(self):
+        scores = [[1e6, 1e6], [-1e6, -1e6], [NAN, 0.0], [INF, 0.0], [-INF, -INF]]
+        expected = [1e6 + math.log(2), -1e6 + math.log(2), NAN, NAN, -INF]
+        np.testing.assert_array_equal(log_sum_exp(scores), expected)
+        np.testing.assert_array_equal(log_sum_exp(scores, mask=[[False, True]])[2:], [0, 0, -INF])
+        assert log_sum_exp(np.zeros((2, 0))).tolist() == [-INF, -INF]
+
+    def test_a_score_beyond_the_range_counts_as_an_infinity(self):
+        single = np.float32
+        for sign, expected in ((-1, 0), (1, NAN)):
+            query, key, value = single([[1e30]]), single([[sign * 1e30]]), single([[7]])
+            for function in (scaled_dot_product_attention, streaming_attention):
+                np.testing.assert_array_equal(function(query, key, value), [[expected]])

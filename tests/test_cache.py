@@ -2,6 +2,7 @@
 
 import copy
 import re
+import tracemalloc
 
 import ml_dtypes
 import numpy as np
@@ -105,8 +106,9 @@ class TestKeyValueCache:
         for size in [1] * 5 + [20, 1, 60]:
             cache.attend(*(array[start : start + size] for array in arrays))
             start += size
-            assert cache._keys.shape[-2] == cache._values.shape[-2]
-            capacities.append(cache._keys.shape[-2])
+            storage = cache.keys.base
+            assert storage.shape[-2] == cache.values.base.shape[-2]
+            capacities.append(storage.shape[-2])
         assert capacities == [1, 2, 4, 4, 8, 25, 50, 100]
 
     def test_the_cache_keeps_copies(self):
@@ -252,14 +254,15 @@ class TestKeyValueCache:
                 [(4, 1, 3), (2, 1, 3), (2, 1, 5)],
                 "ddd",
                 ValueError,
-                "query (4, 1, 3) and key (2, 4, 3): the axes before the last two must be equal, "
-                "or 1, or absent",
+                "query (4, 1, 3) and key (2, 1, 3) and value (2, 1, 5): the axes before the last "
+                "two must be equal, or 1, or absent; heads that share keys and values: "
+                "repeat_key_value_heads",
             ),
             (
                 [(2, 1, 4), (2, 1, 3), (2, 1, 5)],
                 "ddd",
                 ValueError,
-                "query (2, 1, 4) and key (2, 4, 3): they must have the same width d_k, got 4 and 3",
+                "query (2, 1, 4) and key (2, 1, 3): they must have the same width d_k, got 4 and 3",
             ),
             (
                 [(2, 2, 3), (2, 1, 3), (2, 1, 5)],
@@ -325,3 +328,39 @@ class TestKeyValueCache:
 
     def test_it_is_exported(self):
         assert "KeyValueCache" in selfattn_ref.__all__
+
+
+class TestWhatIsRemembered:
+    def test_keys_and_values_can_be_read_and_not_written(self):
+        arrays = sequence(1, 5, 2)
+        cache = KeyValueCache()
+        assert cache.keys is None
+        assert cache.values is None
+        in_chunks(cache, arrays, [2, 1, 2])
+        np.testing.assert_array_equal(cache.keys, arrays[1])
+        np.testing.assert_array_equal(cache.values, arrays[2])
+        with pytest.raises(ValueError, match="read-only"):
+            cache.keys[...] = 0
+
+    def test_the_repr_says_how_many_and_of_what(self):
+        cache = KeyValueCache()
+        assert repr(cache) == "KeyValueCache(empty)"
+        in_chunks(cache, sequence(1, 3, dtype=np.float32), [3])
+        assert repr(cache) == "KeyValueCache(3 positions, d_k = 3, d_v = 5, float32)"
+        batched = KeyValueCache()
+        in_chunks(batched, sequence(1, 3, 2, 7), [3])
+        expected = "KeyValueCache(3 positions, d_k = 3, d_v = 5, leading axes (2, 7), float64)"
+        assert repr(batched) == expected
+
+    @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+    def test_a_step_copies_and_casts_no_cache(self, dtype):
+        keys = np.ones((8, 6000, 64), dtype)  # 6 or 12 MB, and twice that with the values
+        cache = KeyValueCache()
+        cache.attend(keys[:, :1], keys[:, :1], keys[:, :1])
+        cache.attend(keys, keys, keys)
+        cache.attend(keys[:, :1], keys[:, :1], keys[:, :1])  # the storage grows here
+        tracemalloc.start()
+        cache.attend(keys[:, :1], keys[:, :1], keys[:, :1])
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 2e6

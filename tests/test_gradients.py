@@ -1,5 +1,6 @@
 """Gradients against central differences and explicit Jacobians, both with 50 digits."""
 
+import pickle
 import re
 
 import ml_dtypes
@@ -707,3 +708,82 @@ class TestSelfAttentionVjp:
     def test_it_is_exported(self):
         names = {"softmax_vjp", "scaled_dot_product_attention_vjp", "self_attention_vjp"}
         assert names <= set(selfattn_ref.__all__)
+
+
+class TestCapAndBias:
+    @pytest.mark.parametrize("masked", [False, True])
+    @pytest.mark.parametrize("soft_cap", [None, 0.5, 3.0])
+    def test_all_four_gradients_are_the_central_differences(self, soft_cap, masked):
+        arrays = inputs(1, Tq=3, Tk=4, d_k=2, d_v=3)
+        bias = oracle.numbers(2, 3, 4)
+        *given, d_output = (oracle.exact(array) for array in arrays)
+        allowed = oracle.causal if masked else oracle.everything
+        expected = oracle.central_differences(
+            lambda query, key, value, bias: oracle.attention(
+                query, key, value, bias=bias, allowed=allowed, soft_cap=soft_cap
+            ),
+            [*given, oracle.exact(bias)],
+            d_output,
+        )
+        found = scaled_dot_product_attention_vjp(
+            *arrays, bias=bias, soft_cap=soft_cap, causal=masked
+        )
+        for got, want in zip((*found, found.d_bias), expected, strict=True):
+            assert oracle.error(got, want) <= 1e-14
+
+    @pytest.mark.parametrize("shape", [(), (7,), (5, 1), (1, 7), (2, 1, 1), (2, 5, 7)])
+    def test_the_gradient_of_a_bias_has_its_shape(self, shape):
+        arrays = [np.stack([a, b]) for a, b in zip(inputs(1), inputs(2), strict=True)]
+        bias = oracle.numbers(3, *shape)
+        full = scaled_dot_product_attention_vjp(
+            *arrays, bias=np.broadcast_to(bias, (2, 5, 7)), causal=True
+        ).d_bias
+        found = scaled_dot_product_attention_vjp(*arrays, bias=bias, causal=True).d_bias
+        kept = (1,) * (3 - len(shape)) + shape
+        axes = tuple(axis for axis in range(3) if kept[axis] == 1)
+        expected = full.sum(axis=axes, keepdims=True).reshape(shape)
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+    def test_results_have_names(self):
+        arrays = inputs(4)
+        gradients = scaled_dot_product_attention_vjp(*arrays)
+        assert gradients._fields == ("d_query", "d_key", "d_value")
+        assert gradients.d_bias is None
+        assert gradients.d_key is gradients[1]
+        x, *projections, d_output = sequence(1)
+        found = self_attention_vjp(x, *projections, d_output, bias=np.zeros((5, 5)))
+        assert found._fields == ("d_x", "d_w_query", "d_w_key", "d_w_value")
+        assert found.d_bias.shape == (5, 5)
+        copied = pickle.loads(pickle.dumps(found))
+        np.testing.assert_array_equal(copied.d_bias, found.d_bias)
+
+    def test_a_slope_that_is_not_a_number_stays_behind_the_mask(self):
+        arrays = inputs(5)
+        mask = np.ones((5, 7), bool)
+        mask[:, 3] = False
+        clean = scaled_dot_product_attention_vjp(*arrays, mask=mask, soft_cap=2)
+        arrays[1][3] = np.nan
+        found = scaled_dot_product_attention_vjp(*arrays, mask=mask, soft_cap=2)
+        for got, want in zip(found, clean, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+    @pytest.mark.parametrize("options", [{"soft_cap": 0.7}, {"causal": True, "offset": 1}])
+    def test_self_attention_goes_back_through_them(self, options):
+        x, w_query, w_key, w_value, d_output = sequence(2)
+        bias = oracle.numbers(3, 5, 5)
+        found = self_attention_vjp(x, w_query, w_key, w_value, d_output, bias=bias, **options)
+        offset = options.get("offset", 5)
+        expected = oracle.central_differences(
+            lambda x, a, b, c, bias: oracle.attention(
+                oracle.product(x, a),
+                oracle.product(x, b),
+                oracle.product(x, c),
+                bias=bias,
+                allowed=lambda i, j: j <= i + offset,
+                soft_cap=options.get("soft_cap"),
+            ),
+            [oracle.exact(array) for array in (x, w_query, w_key, w_value, bias)],
+            oracle.exact(d_output),
+        )
+        for got, want in zip((*found, found.d_bias), expected, strict=True):
+            assert oracle.error(got, want) <= 2e-14

@@ -1,11 +1,20 @@
 """Masks: who may attend to whom."""
 
+import math
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfattn_ref import attention_weights, causal_mask, padding_mask, window_mask
+from selfattn_ref import (
+    attention_weights,
+    causal_mask,
+    padding_mask,
+    segment_mask,
+    window_mask,
+)
 from tests import oracles
 
 SIZES = st.integers(0, 7)
@@ -150,10 +159,14 @@ class TestWindowMask:
             ((2, None, 1, 1), TypeError, "Tk must be an integer, got NoneType"),
             ((-2, 3, 1, 1), ValueError, "Tq must be at least 0, got -2"),
             ((2, -3, 1, 1), ValueError, "Tk must be at least 0, got -3"),
-            ((2, 3, -1, 1), ValueError, "left must be at least 0, got -1"),
-            ((2, 3, 1, -1), ValueError, "right must be at least 0, got -1"),
-            ((2, 3, 1.5, 1), TypeError, "left must be an integer, got float"),
-            ((2, 3, 1, True), TypeError, "right must be an integer, got bool"),
+            ((2, 3, -1, 1), ValueError, "left must be at least 0, got -1; None sets no limit"),
+            ((2, 3, 1, -1), ValueError, "right must be at least 0, got -1; None sets no limit"),
+            (
+                (2, 3, math.inf, 1),
+                TypeError,
+                "left must be an integer, got float; None sets no limit",
+            ),
+            ((2, 3, 1, True), TypeError, "right must be an integer, got bool; None sets no limit"),
         ],
     )
     def test_a_wrong_argument_is_named(self, arguments, error, message):
@@ -266,3 +279,51 @@ class TestMasksCombine:
             first[...] = False
             assert second.any()
             assert not np.shares_memory(first, second)
+
+
+class TestSegmentMask:
+    def test_packed_sequences_do_not_see_each_other(self):
+        segments = [4, 4, -1, 4, 0]
+        expected = [[a == b for b in segments] for a in segments]
+        np.testing.assert_array_equal(segment_mask(segments), expected)
+
+    def test_queries_and_keys_may_differ_and_broadcast(self):
+        queries, keys = np.array([[0, 1, 1], [2, 2, 0]]), np.array([[[1, 0]], [[2, 1]]])
+        mask = segment_mask(queries, keys)
+        assert mask.shape == (2, 2, 3, 2)
+        for a, b, i, j in np.ndindex(mask.shape):
+            assert mask[a, b, i, j] == (queries[b, i] == keys[a, 0, j])
+
+    def test_attention_in_a_packed_row_is_attention_in_each_sequence(self):
+        rng = np.random.default_rng(0)
+        query, key, value = rng.normal(size=(3, 7, 4))
+        mask = segment_mask([0] * 3 + [1] * 4) & causal_mask(7)
+        weights = attention_weights(query @ key.T, mask=mask)
+        for part in (slice(0, 3), slice(3, 7)):
+            alone = attention_weights(
+                query[part] @ key[part].T, mask=causal_mask(part.stop - part.start)
+            )
+            np.testing.assert_allclose((weights @ value)[part], alone @ value[part], rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        "arguments, error, message",
+        [
+            (([0.0, 1.0],), TypeError, "segments must hold integers, got dtype float64"),
+            (([0], [True]), TypeError, "key_segments must hold integers, got dtype bool"),
+            ((3,), ValueError, "segments (): it must have the axes (..., T), a number for each"),
+        ],
+    )
+    def test_a_wrong_argument_is_named(self, arguments, error, message):
+        with pytest.raises(error) as caught:
+            segment_mask(*arguments)
+        assert str(caught.value).startswith(message)
+
+
+class TestMemory:
+    def test_a_mask_takes_little_more_than_itself(self):
+        causal_mask(2)
+        tracemalloc.start()
+        causal_mask(4096)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 20e6  # the mask has 16.8 million entries

@@ -280,16 +280,16 @@ class TestRotatePairs:
                 [0, 1],
                 {},
                 ValueError,
-                "positions (2,) and rows of x (2, 3): each axis of positions, counted from the "
-                "last, must be equal to that of the rows of x, or 1",
+                "positions (2,) and x (2, 3, 4): each axis of positions, counted from the last, "
+                "must be equal to that of the rows (2, 3) of x, or 1",
             ),
             (
                 np.ones((3, 4)),
                 np.ones((2, 3)),
                 {},
                 ValueError,
-                "positions (2, 3) and rows of x (3,): each axis of positions, counted from the "
-                "last, must be equal to that of the rows of x, or 1",
+                "positions (2, 3) and x (3, 4): each axis of positions, counted from the last, "
+                "must be equal to that of the rows (3,) of x, or 1",
             ),
             (
                 np.ones((1, 4)),

@@ -83,7 +83,7 @@ class TestScaledScores:
             scaled_scores(half, brain)
         assert caught.type is TypeError
         assert str(caught.value) == (
-            "the dtypes float16, bfloat16 have no common one: cast the inputs to one"
+            "query float16, key bfloat16: these dtypes have no common one; cast them to one"
         )
 
     def test_float16_is_multiplied_in_float32(self):
@@ -297,8 +297,8 @@ class TestSoftCap:
     @pytest.mark.parametrize(
         "scores, cap, error, message",
         [
-            ([1.0], 0, ValueError, "cap must be positive and finite in float64, got 0.0"),
-            ([1.0], -2, ValueError, "cap must be positive and finite in float64, got -2.0"),
+            ([1.0], 0, ValueError, "cap must be positive, got 0.0"),
+            ([1.0], -2, ValueError, "cap must be positive, got -2.0"),
             ([1.0], math.inf, ValueError, "cap must be finite, got inf"),
             ([1.0], math.nan, ValueError, "cap must be finite, got nan"),
             ([1.0], True, TypeError, "cap must be a real number, got bool"),

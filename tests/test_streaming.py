@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import time
 import tracemalloc
+from fractions import Fraction
 
 import ml_dtypes
 import mpmath
@@ -18,11 +20,11 @@ from selfattn_ref import (
     padding_mask,
     scaled_dot_product_attention,
     scaled_dot_product_attention_vjp,
-    streaming,
     streaming_attention,
     streaming_attention_vjp,
     window_mask,
 )
+from tests import oracles, oracles_more
 
 TQ, TK, DK, DV = 7, 11, 3, 5  # distinct primes: a swapped axis cannot pass
 SIZES = [1, 2, 3, 7, 11, 100, (1, 11), (7, 1), (3, 4), (100, 2), (2, 100), None]
@@ -367,21 +369,27 @@ class TestMemory:
             peaks.append(peak - 3 * query.nbytes)
         assert peaks[1] < 1.2 * peaks[0] < 4e6
 
-    def test_blocks_that_are_hidden_as_a_whole_are_never_computed(self, monkeypatch):
-        blocks = []
-        scores = streaming._Plan.scores
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"mask": np.arange(1024) < 64},
+            {"causal": True, "offset": -960},
+            {"window": (32, 31)},
+        ],
+        ids=["mask", "causal", "window"],
+    )
+    def test_blocks_that_are_hidden_as_a_whole_cost_nothing(self, options):
+        query, key, value = arrays(0, *3 * [(1024, 64)])
 
-        def counted(plan, rows, keys, here, there):
-            blocks.append((here[-2].start, there[-2].start))
-            return scores(plan, rows, keys, here, there)
+        def seconds(**options):
+            times = []
+            for _ in range(3):
+                start = time.process_time()
+                streaming_attention(query, key, value, block_size=64, **options)
+                times.append(time.process_time() - start)
+            return min(times)
 
-        monkeypatch.setattr(streaming._Plan, "scores", counted)
-        query, key, value = arrays(0, (6, 2), (6, 2), (6, 2))
-        streaming_attention(query, key, value, mask=np.arange(6) < 2, block_size=2)
-        assert blocks == [(0, 0), (2, 0), (4, 0)]
-        blocks.clear()
-        streaming_attention(query, key, value, mask=np.arange(6) > 1, causal=True, block_size=2)
-        assert blocks == [(2, 2), (4, 2), (4, 4)]
+        assert seconds(**options) < seconds() / 2  # a sixteenth of the blocks, or two
 
 
 @st.composite
@@ -430,7 +438,7 @@ class TestAttentionState:
     @given(blocks=states(2))
     def test_merge_commutes_to_the_last_bit(self, blocks):
         a, b = (AttentionState.of(*block) for block in blocks)
-        for field in ("shift", "total", "weighted"):
+        for field in ("shift", "total", "output"):
             np.testing.assert_array_equal(getattr(a.merge(b), field), getattr(b.merge(a), field))
 
     @pytest.mark.parametrize("score", [-1e4, -1000.0, 0.0, 1e4])
@@ -462,16 +470,16 @@ class TestAttentionState:
     def test_sixteen_bits_are_summed_in_float32(self, dtype):
         state = AttentionState.of(np.zeros((1, 2), dtype), np.ones((2, 1), dtype))
         expected = np.float64 if dtype == np.float64 else np.float32
-        assert {state.shift.dtype, state.total.dtype, state.weighted.dtype} == {np.dtype(expected)}
+        assert {state.shift.dtype, state.total.dtype} == {np.dtype(expected)}
         assert state.output.dtype == state.log_sum_exp.dtype == expected
-        assert state.merge(state).weighted.dtype == expected
+        assert state.merge(state).output.dtype == expected
 
     def test_scores_are_not_modified_and_leading_axes_broadcast(self):
         scores, value = arrays(0, (2, 4), (3, 4, 1))
         before = scores.copy()
         state = AttentionState.of(scores, value)
         np.testing.assert_array_equal(scores, before)
-        assert state.total.shape == state.weighted.shape == (3, 2, 1)
+        assert state.total.shape == state.output.shape == (3, 2, 1)
 
     def test_the_fields_cannot_be_replaced(self):
         state = AttentionState.of([[0.0]], [[1.0]])
@@ -496,13 +504,16 @@ class TestAttentionStateOfKeys:
         assert_close(state.log_sum_exp, [math.log(3), math.log(5)])
 
     @pytest.mark.parametrize("score", [-1e4, -50.0, 3.0, 50.0, 1e4])
-    def test_the_shift_stays_within_16_of_the_largest_score(self, score):
+    @pytest.mark.parametrize("block_size", [1, 2, None])
+    def test_the_shift_is_the_largest_score(self, score, block_size):
         key = np.array([[0.2], [1.0], [0.4]]) * score
-        state = attention_state([[1.0]], key, np.eye(3), block_size=1)
-        assert abs(state.shift - key.max()) <= 16
+        state = attention_state([[1.0]], key, np.eye(3), block_size=block_size)
+        assert state.shift.item() == key.max()
+
+    def test_leading_axes_broadcast(self):
         shape = (2, 3, TQ, DV)
         state = attention_state(np.ones((3, TQ, 1)), np.ones((2, 1, TK, 1)), np.ones((TK, DV)))
-        assert state.weighted.shape == shape
+        assert state.output.shape == shape
         assert state.shift.shape == state.total.shape == (2, 3, TQ, 1)
 
 
@@ -638,14 +649,15 @@ class TestStreamingAttentionVjp:
     def test_a_saved_state_is_used_and_not_modified(self):
         query, key, value = qkv()
         state = attention_state(query, key, value)
-        doubled = AttentionState(state.shift, 2 * state.total, 2 * state.weighted)
-        before = state.total.copy(), state.weighted.copy()
+        shifted = AttentionState(state.shift, state.total, state.output + 1)
+        before = state.total.copy(), state.output.copy()
         (d_output,) = arrays(9, (TQ, DV))
         whole = streaming_attention_vjp(query, key, value, d_output, state=state)
-        half = streaming_attention_vjp(query, key, value, d_output, state=doubled)
-        assert_close(half[2], whole[2] / 2)
+        other = streaming_attention_vjp(query, key, value, d_output, state=shifted)
+        assert_close(other[2], whole[2])
+        assert not np.allclose(other[0], whole[0])  # the mean is taken from the state
         np.testing.assert_array_equal(state.total, before[0])
-        np.testing.assert_array_equal(state.weighted, before[1])
+        np.testing.assert_array_equal(state.output, before[1])
 
     @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
     def test_dtypes_as_forward(self, dtype):
@@ -817,3 +829,265 @@ class TestErrors:
         with pytest.raises(kind) as caught:
             AttentionState.of(scores, value, mask=mask)
         assert str(caught.value) == message
+
+
+class TestWholeRange:
+    """Exact, or within the stated error, for every number that the dtype can hold."""
+
+    # A score, the next that differs by more than a logarithm can, and that one again: 0, ½, ½.
+    @pytest.mark.parametrize("block_size", [1, (1, 2), None])
+    @pytest.mark.parametrize(
+        ("dtype", "score", "step"),
+        [
+            (np.float32, 2.0**30, 2.0**7),
+            (np.float32, -(2.0**40), 2.0**17),
+            (np.float32, 2.0**126, 2.0**103),
+            (np.float64, 2.0**70, 2.0**18),
+            (np.float64, -(2.0**1000), 2.0**950),
+            (np.float16, 2.0**15, 2.0**5),
+        ],
+    )
+    def test_scores_whose_spacing_exceeds_sixteen(self, dtype, score, step, block_size):
+        query = np.array([[1.0]], dtype)
+        key = np.array([[score], [score + step], [score + step]], dtype)
+        if dtype == np.float16:
+            query *= dtype(2.0**15)
+        value = np.array([[0], [1], [3]], dtype)
+        options = {"scale": 1, "block_size": block_size}
+        np.testing.assert_array_equal(streaming_attention(query, key, value, **options), [[2]])
+        state = attention_state(query, key, value, **options)
+        parts = [attention_state(query, key[[i]], value[[i]], **options) for i in (1, 0, 2)]
+        for found in (state, parts[0].merge(parts[1]).merge(parts[2])):
+            np.testing.assert_array_equal(found.output, [[2]])
+            np.testing.assert_array_equal(found.total, [[2]])
+            assert found.shift == float(query.item()) * float(key[1].item())
+        # dA = (0, 1, 3), its mean 2: dS = (0, −½, ½).
+        if dtype == np.float16:
+            return
+        d_output = np.ones((1, 1), dtype)
+        d_query, d_key, d_value = streaming_attention_vjp(query, key, value, d_output, **options)
+        np.testing.assert_array_equal(d_value, [[0], [0.5], [0.5]])
+        np.testing.assert_array_equal(d_key, [[0], [-0.5], [0.5]])
+        np.testing.assert_array_equal(d_query, [[0]])
+        saved = attention_state(query, key, value, scale=1, block_size=2)
+        again = streaming_attention_vjp(query, key, value, d_output, state=saved, **options)
+        np.testing.assert_array_equal(again.d_key, d_key)
+
+    def test_a_bias_that_is_large_for_all_changes_nothing(self):
+        query, key, value = (np.zeros((3, 1), np.float32) for _ in range(3))
+        value[:, 0] = 1, 2, 6
+        bias = np.full((1, 1), 1e9, np.float32)
+        output = streaming_attention(query, key, value, bias=bias, block_size=2)
+        np.testing.assert_array_equal(output, [[3]] * 3)
+
+    @pytest.mark.parametrize("block_size", [1, 3, None])
+    @pytest.mark.parametrize("score", [-90.0, -15.0, -7.0, 0.0, 7.0, 80.0])
+    @pytest.mark.parametrize(
+        ("dtype", "numbers"),
+        [
+            (np.float32, [1e33, 1e33]),
+            (np.float32, [1e38] * 10),
+            (np.float32, [3.4e38, -3.4e38, 3.4e38]),
+            (np.float32, [1e-40] * 10),
+            (np.float32, [1e-38, 3e-38, 2e-45]),
+            (np.float64, [1.7e308] * 7),
+            (np.float64, [1e-310, 3e-310]),
+            (np.float16, [65504.0] * 5),
+            (ml_dtypes.bfloat16, [3e38] * 9),
+        ],
+    )
+    def test_large_and_tiny_values_are_averaged(self, dtype, numbers, score, block_size):
+        value = np.array(numbers, dtype)[:, np.newaxis]
+        key = np.full((len(value), 1), score, dtype)
+        query = np.ones((2, 1), dtype)
+        exact = sum(Fraction(float(x)) for x in value[:, 0]) / len(value)
+        limits = ml_dtypes.finfo(dtype)
+        largest = max(abs(Fraction(float(x))) for x in value[:, 0])
+        bound = 4 * Fraction(float(limits.eps)) * largest + len(value) * Fraction(
+            float(limits.smallest_subnormal)
+        )
+        state = attention_state(query, key, value, block_size=block_size)
+        half = len(value) // 2
+        parts = (slice(half), slice(half, None))
+        merged, other = (attention_state(query, key[s], value[s]) for s in parts)
+        for output in (
+            streaming_attention(query, key, value, block_size=block_size),
+            state.output,
+            merged.merge(other).output,
+            AttentionState.of(np.full((2, len(value)), dtype(score)), value).output,
+        ):
+            for number in output[:, 0]:
+                assert abs(Fraction(float(number)) - exact) <= bound
+
+    def test_large_values_beside_ones_that_are_not_finite(self):
+        value = np.full((10, 3), 1e38, np.float32)
+        value[4, 1], value[7, 2] = np.inf, np.nan
+        output = streaming_attention(np.ones((1, 1)), np.zeros((10, 1)), value.astype(np.float32))
+        np.testing.assert_allclose(output[0, 0], 1e38, rtol=1e-6)
+        assert output[0, 1] == np.inf
+        assert np.isnan(output[0, 2])
+
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(
+        st.integers(0, 10**6),
+        st.sampled_from([np.float32, np.float64]),
+        st.sampled_from([1.0, 1e3, 1e8]),
+        st.integers(-36, 36),
+        st.sampled_from([1, 3, (2, 5), None]),
+    )
+    def test_the_error_stays_within_the_bound(self, seed, dtype, spread, power, block_size):
+        query, key, value = arrays(seed, (3, 4), (9, 4), (9, 2))
+        query, key = (spread * query).astype(dtype), key.astype(dtype)
+        value = (value * 10.0**power).astype(dtype)
+        output = streaming_attention(query, key, value, block_size=block_size)
+        error = oracles.attention_error(output, query, key, value, products_cancel=True)
+        assert error <= 4
+
+    @pytest.mark.parametrize("block_size", [2, None])
+    @pytest.mark.parametrize(
+        "function", [streaming_attention_vjp, scaled_dot_product_attention_vjp]
+    )
+    @pytest.mark.parametrize(("up", "down"), [(1e30, 1e-38), (1e-38, 1e30), (1e20, 1e-30)])
+    def test_the_gradients_of_large_and_tiny_numbers(self, function, up, down, block_size):
+        query, key = arrays(3, (5, 3), (7, 3), dtype=np.float32)
+        value, d_output = arrays(4, (7, 2), (5, 2))
+        value = (value * up).astype(np.float32)
+        d_output = (d_output * down).astype(np.float32)
+        exact = [oracles_more.exact(x) for x in (query, key, value, d_output)]
+        expected = oracles_more.attention_gradients(*exact)
+        options = {} if function is scaled_dot_product_attention_vjp else {"block_size": block_size}
+        gradients = function(query, key, value, d_output, **options)
+        for got, want in zip(gradients, expected, strict=True):
+            room = 100 * 2.0**-149  # where all is denormal, steps do not shrink
+            assert oracles_more.error(got, want) <= 2e-5 * oracles_more.largest(want) + room
+
+
+class TestWindow:
+    @pytest.mark.parametrize("block_size", [1, 3, (2, 5), None])
+    @pytest.mark.parametrize("window", [(2, 3), (None, 1), (3, None), (0, 0), (100, 100)])
+    @pytest.mark.parametrize("causal", [False, True])
+    @pytest.mark.parametrize("offset", [-9, 0, 3, 30])
+    def test_it_is_the_mask_of_the_window(self, window, causal, offset, block_size):
+        query, key, value = qkv()
+        (d_output,) = arrays(9, (TQ, DV))
+        left, right = window
+        visible = np.zeros((TQ, TK), bool)
+        for i, j in np.ndindex(TQ, TK):
+            after = left is None or j >= i + offset - left
+            before = right is None or j <= i + offset + right
+            visible[i, j] = after and before and (not causal or j <= i + offset)
+        options = {"window": window, "causal": causal, "offset": offset, "block_size": block_size}
+        output = streaming_attention(query, key, value, **options)
+        assert_close(output, attend(query, key, value, visible)[0])
+        assert_close(attention_state(query, key, value, **options).output, output)
+        gradients = streaming_attention_vjp(query, key, value, d_output, **options)
+        expected = pull_back(query, key, value, d_output, visible, 3**-0.5)
+        for gradient, by_hand in zip(gradients, expected, strict=True):
+            assert_close(gradient, by_hand)
+
+    def test_its_memory_is_linear_too(self):
+        query, key, value = arrays(0, *3 * [(8192, 4)], dtype=np.float32)
+        peak = TestMemory.peak(lambda: streaming_attention(query, key, value, window=(64, 64)))
+        assert peak - query.nbytes < 1.25e6
+
+    @pytest.mark.parametrize(
+        ("window", "kind", "message"),
+        [
+            (3, ValueError, "window must be a pair (left, right) of integers or None: 3"),
+            ((1, 2, 3), ValueError, "window must be a pair (left, right) of integers or None: "),
+            ((-1, 2), ValueError, "left must be at least 0, got -1; None sets no limit"),
+            ((1, 2.0), TypeError, "right must be an integer, got float; None sets no limit"),
+        ],
+    )
+    def test_misuse_is_named(self, window, kind, message):
+        with pytest.raises(kind) as caught:
+            streaming_attention(Q, K, V, window=window)
+        assert str(caught.value).startswith(message)
+
+
+class TestSoftCapAndBias:
+    @pytest.mark.parametrize("block_size", [1, (3, 4), None])
+    @pytest.mark.parametrize("shape", [(), (TK,), (TQ, 1), (TQ, TK), (2, 1, 1), (2, TQ, TK)])
+    def test_forward_and_back_are_those_of_the_direct_form(self, shape, block_size):
+        # The direct form is held against 50 digits in test_attention and test_gradients.
+        query, key, value = qkv(leading=(2,), spread=3)
+        d_output, bias = arrays(9, (2, TQ, DV), shape, spread=2)
+        options = {"bias": bias, "soft_cap": 1.5, "causal": True, "offset": 3, "scale": 0.7}
+        streamed = {**options, "block_size": block_size}
+        direct = scaled_dot_product_attention(query, key, value, **options)
+        assert_close(streaming_attention(query, key, value, **streamed), direct)
+        found = streaming_attention_vjp(query, key, value, d_output, **streamed)
+        expected = scaled_dot_product_attention_vjp(query, key, value, d_output, **options)
+        assert found.d_bias.shape == np.shape(bias)
+        for got, want in zip((*found, found.d_bias), (*expected, expected.d_bias), strict=True):
+            assert_close(got, want)
+
+    def test_without_a_bias_there_is_no_gradient_of_it(self):
+        query, key, value = qkv()
+        assert streaming_attention_vjp(query, key, value, value[:TQ]).d_bias is None
+
+
+class TestStatesAreChecked:
+    def test_only_a_state_merges(self):
+        state = AttentionState.of([[0.0]], [[1.0]])
+        with pytest.raises(TypeError, match=r"^other must be an AttentionState, got int$"):
+            state.merge(3)
+
+    def test_only_a_state_is_a_state(self):
+        with pytest.raises(TypeError, match=r"^state must be an AttentionState, got tuple$"):
+            streaming_attention_vjp(Q, K, V, np.zeros((2, TQ, DV)), state=(1, 2, 3))
+
+    @pytest.mark.parametrize(
+        ("made", "used"),
+        [
+            ({"causal": True}, {}),
+            ({}, {"causal": True}),
+            ({"causal": True}, {"causal": True, "offset": 1}),
+            ({"scale": 0.5}, {"scale": 0.7}),
+            ({"mask": np.zeros((TQ, 1), bool)}, {}),
+        ],
+    )
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_a_state_that_was_made_from_other_arguments_is_refused(self, made, used, dtype):
+        query, key, value = qkv(dtype=dtype)
+        (d_output,) = arrays(9, (TQ, DV), dtype=dtype)
+        state = attention_state(query, key, value, **made)
+        with pytest.raises(ValueError, match=r"^state \(7,\): it was made from other arguments"):
+            streaming_attention_vjp(query, key, value, d_output, state=state, **used)
+        streaming_attention_vjp(query, key, value, d_output, state=state, **made)
+
+    @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+    def test_a_state_that_only_rounds_otherwise_is_accepted(self, offset):
+        query, key, value, d_output = arrays(
+            0, (64, 16), (300, 16), (300, 4), (64, 4), dtype=np.float32
+        )
+        key = key + np.float32(offset)
+        mask = np.ones((64, 300), bool)
+        mask[5] = False
+        state = attention_state(query, key, value, mask=mask, block_size=(1, 7))
+        gradients = streaming_attention_vjp(query, key, value, d_output, mask=mask, state=state)
+        assert all(np.isfinite(gradient).all() for gradient in gradients)
+
+    def test_a_state_of_other_blocks_gives_no_weight_beyond_one(self):
+        # The scores, some 10¹¹, are rounded to multiples of thousands, in other blocks otherwise.
+        query, key, value, d_output = arrays(
+            0, (40, 64), (300, 64), (300, 4), (40, 4), dtype=np.float32
+        )
+        query, key = 1e5 * query, 1e5 * key
+        state = attention_state(query, key, value, block_size=1)
+        gradients = streaming_attention_vjp(query, key, value, d_output, state=state)
+        assert all(np.isfinite(gradient).all() for gradient in gradients)
+        assert np.abs(gradients.d_value).max() <= np.abs(d_output).sum(axis=0).max()
+
+    @pytest.mark.parametrize(
+        ("shapes", "message"),
+        [
+            ([(3, 1), (2, 1), (3, 5)], "shift (3, 1) and total (2, 1): they must have the same "),
+            ([(3, 1), (3, 1), (2, 5)], "shift (3, 1) and one for each row of output (2, 1): they"),
+            ([(3, 2), (3, 2), (3, 5)], "shift (3, 2) and one for each row of output (3, 1): they"),
+        ],
+    )
+    def test_the_three_fields_belong_to_the_same_queries(self, shapes, message):
+        with pytest.raises(ValueError, match="shift") as caught:
+            AttentionState(*(np.ones(shape) for shape in shapes))
+        assert str(caught.value).startswith(message)

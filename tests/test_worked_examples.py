@@ -1,12 +1,14 @@
 """The worked examples: their files, their numbers, and how they are compared.
 
-Nothing here uses the rest of the package, except `TestTheLibraryReproducesEveryExample`.
+The rest of the package is imported only inside the tests that compare with it.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
+import pickle
 import re
 import shutil
 import subprocess
@@ -18,11 +20,19 @@ from types import ModuleType
 from typing import Any
 
 import jsonschema
+import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
 
-from selfattn_ref.worked_examples import WorkedExample, WorkedExampleMismatch, _files, ids, load
+from selfattn_ref.worked_examples import (
+    Tolerance,
+    WorkedExample,
+    WorkedExampleMismatch,
+    _files,
+    ids,
+    load,
+)
 from tests.derivations.__main__ import main
 from tests.derivations.documents import (
     DATA,
@@ -207,7 +217,7 @@ class TestNumbers:
             for name, entry in DOCUMENTS[example_id][kind].items():
                 if not isinstance(loaded[name], tuple):
                     stored = np.array(as_floats(entry["value"]))
-                    assert loaded[name].shape == stored.shape
+                    assert np.shape(loaded[name]) == stored.shape
                     assert np.array_equal(loaded[name], stored)
 
     def test_every_example_has_hand_typed_figures(self) -> None:
@@ -660,6 +670,43 @@ class TestLoading:
         assert inputs["embeddings"].dtype == np.float64  # the file writes 3, not 3.0
         assert load("SA016").expected["mask"].dtype == np.bool_
 
+    @pytest.mark.parametrize(
+        "example_id, name, expected",
+        [
+            ("SA020", "width", 64),
+            ("SA026", "num_heads", 2),
+            ("SA027", "num_key_value_heads", 2),
+            ("SA029", "shift", 7),
+            ("SA030", "block_size", 2),
+        ],
+    )
+    def test_counts_and_widths_are_integers(
+        self, example_id: str, name: str, expected: int
+    ) -> None:
+        found = load(example_id).inputs[name]
+        assert type(found) is int
+        assert found == expected
+
+    @pytest.mark.parametrize("example_id, name", [("SA017", "widths"), ("SA029", "positions")])
+    def test_several_of_them_are_an_array_of_integers(self, example_id: str, name: str) -> None:
+        assert load(example_id).inputs[name].dtype == np.intp
+
+    def test_they_are_what_the_functions_want(self) -> None:
+        from selfattn_ref import split_heads
+
+        inputs = load("SA026").inputs
+        assert split_heads(inputs["embeddings"], inputs["num_heads"]).shape == (2, 3, 2)
+
+    @EVERY_EXAMPLE
+    def test_a_copy_is_the_example_itself(self, example_id: str) -> None:
+        example = load(example_id)
+        for copied in (
+            pickle.loads(pickle.dumps(example)),
+            copy.copy(example),
+            copy.deepcopy(example),
+        ):
+            assert copied is example
+
     @EVERY_EXAMPLE
     def test_nothing_can_be_changed(self, example_id: str) -> None:
         example = load(example_id)
@@ -667,7 +714,7 @@ class TestLoading:
             for name, array in mapping.items():
                 with pytest.raises(TypeError, match="does not support item assignment"):
                     mapping[name] = 0
-                if not isinstance(array, tuple):
+                if not isinstance(array, tuple | int):
                     with pytest.raises(ValueError, match="read-only"):
                         array[...] = 0
                     with pytest.raises(ValueError, match="cannot set WRITEABLE"):
@@ -774,6 +821,45 @@ class TestCheck:
     def test_lists_integers_and_single_precision_are_accepted(self) -> None:
         load("SA001").check(dot=[[18, 12, 15], [12, 16, 0], [15, 0, 25]])
         load("SA001").check(dot=np.array([[18, 12, 15], [12, 16, 0], [15, 0, 25]], "f4"))
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+    @EVERY_EXAMPLE
+    def test_what_a_narrow_type_rounds_agrees_and_a_slip_does_not(
+        self, example_id: str, dtype: Any
+    ) -> None:
+        example = load(example_id)
+        unit = float(ml_dtypes.finfo(dtype).eps)
+        for name, expected in example.expected.items():
+            if expected.dtype == np.bool_:
+                continue
+            size = max(1.0, float(np.abs(expected).max()))
+            with np.errstate(over="ignore"):
+                rounded = expected.astype(dtype)
+                off = (expected + 12 * unit * size).astype(dtype)
+            if np.isfinite(rounded).all():
+                example.check(**{name: rounded})
+            with pytest.raises(WorkedExampleMismatch):
+                example.check(**{name: off})
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+    @pytest.mark.parametrize("example_id", ["SA006", "SA016", "SA034"])
+    def test_attention_in_a_narrow_type_agrees(self, example_id: str, dtype: Any) -> None:
+        import selfattn_ref
+
+        given = {
+            name: value.astype(dtype) if isinstance(value, np.ndarray) else value
+            for name, value in load(example_id).inputs.items()
+        }
+        compute = getattr(TestTheLibraryReproducesEveryExample, example_id.lower())
+        load(example_id).check(**compute(selfattn_ref, given))
+
+    def test_a_tolerance_may_be_given(self) -> None:
+        example = load("SA005")
+        total = example.expected["total"] + 1e-4
+        example.check(Tolerance(absolute=2e-4, relative=0), total=total)
+        example.check(Tolerance(absolute=0, relative=1e-4), total=total)
+        with pytest.raises(WorkedExampleMismatch, match=r"allowed 5e-05$"):
+            example.check(Tolerance(absolute=5e-5, relative=0), total=total.astype(np.float32))
 
     def test_nothing_to_compare_is_a_type_error_that_names_what_there_is(self) -> None:
         with pytest.raises(TypeError) as caught:

@@ -99,8 +99,9 @@ class WorkedExample:
         The id of the example that this one corrects.
     provenance : Provenance
         Where the inputs come from, and what is corrected in that source.
-    inputs : mapping of str to numpy.ndarray or tuple of str
-        What is given. Words are a tuple; all else is an array.
+    inputs : mapping of str to numpy.ndarray, int or tuple of str
+        What is given. Words are a tuple, counts and widths integers, positions and indices
+        arrays of integers; all other numbers are arrays of float64.
     expected : mapping of str to numpy.ndarray
         What follows: float64 or, for masks and other answers of yes or no, bool.
     descriptions : mapping of str to str
@@ -132,7 +133,7 @@ class WorkedExample:
     released: str
     supersedes: str | None
     provenance: Provenance
-    # Any: a tuple of words or an array. A union would make every use of an input a type error.
+    # Any: words, an integer or an array. A union would make every use of an input a type error.
     inputs: Mapping[str, Any]
     expected: Mapping[str, NDArray[Any]]
     descriptions: Mapping[str, str] = field(repr=False)
@@ -142,14 +143,20 @@ class WorkedExample:
     def __repr__(self) -> str:
         return f"{self.id}: {self.title}"
 
-    def check(self, /, **computed: ArrayLike) -> Agreement:
-        """Compare computed values with the expected values of the same names.
+    def check(self, tolerance: Tolerance | None = None, /, **computed: ArrayLike) -> Agreement:
+        r"""Compare computed values with the expected values of the same names.
 
         Parameters
         ----------
+        tolerance : Tolerance, optional
+            How far a number may be from the expected one. By default it follows from the dtype
+            of what is computed: the `tolerance` of the example for float64, integers and
+            anything wider; for a narrower type with rounding unit :math:`\varepsilon`, such as
+            float32 or bfloat16, :math:`8\,\varepsilon \max(1, \max |\text{expected}|)` in
+            addition, for inputs and arithmetic that round to it.
         **computed : array_like
-            Any of the names in `expected`, each with the shape of the expected value. Numbers agree
-            within `tolerance`; NaN agrees with nothing. A mask must be boolean, and equal.
+            Any of the names in `expected`, each with the shape of the expected value. NaN agrees
+            with nothing. A mask must be boolean, and equal.
 
         Returns
         -------
@@ -167,7 +174,7 @@ class WorkedExample:
 
         Examples
         --------
-        >>> from selfattn_ref.worked_examples import load
+        >>> from selfattn_ref.worked_examples import Tolerance, load
         >>> example = load("SA008")
         >>> bank = example.inputs["embedding"]
         >>> agreement = example.check(query=bank @ example.inputs["w_query"])
@@ -179,6 +186,8 @@ class WorkedExample:
         selfattn_ref.worked_examples._example.WorkedExampleMismatch: SA005: Softmax by hand
           total: 1 of 1 entry differs
             total: got 6.5351, expected 6.534938556205488, off by 0.000161, allowed 7.53e-13
+        >>> load("SA005").check(Tolerance(absolute=1e-3, relative=0), total=6.5351)
+        SA005 checked: total agrees (1 number, within 1e-3)
         """
         known = ", ".join(self.expected)
         if not computed:
@@ -192,7 +201,8 @@ class WorkedExample:
         report: list[str] = []
         largest = 0.0
         for name, value in computed.items():
-            lines, difference = _compare(name, value, self.expected[name], self.tolerance)
+            within = (self.tolerance, True) if tolerance is None else (tolerance, False)
+            lines, difference = _compare(name, value, self.expected[name], *within)
             report += lines
             largest = max(largest, difference)
         if report:
@@ -208,7 +218,7 @@ class WorkedExample:
 
 
 def _compare(
-    name: str, value: ArrayLike, expected: NDArray[Any], tolerance: Tolerance
+    name: str, value: ArrayLike, expected: NDArray[Any], tolerance: Tolerance, by_dtype: bool
 ) -> tuple[list[str], float]:
     """Return the lines that report a disagreement (none if there is none), and the difference."""
     try:
@@ -217,18 +227,27 @@ def _compare(
         return [f"  {name}: the values do not form an array"], 0.0
     boolean = expected.dtype == np.bool_
     # True and 1.0 are not the same answer: a float mask means something else (it is added).
-    if boolean != (got.dtype == np.bool_) or got.dtype.kind not in "biuf":
+    real = got.dtype.kind in "biuf" or got.dtype.name == "bfloat16"
+    if boolean != (got.dtype == np.bool_) or not real:
         kind = "boolean" if boolean else "real numbers"
         return [f"  {name}: must be {kind}, got dtype {got.dtype}"], 0.0
     if got.shape != expected.shape:
         return [f"  {name}: got shape {got.shape}, expected shape {expected.shape}"], 0.0
     if boolean:
         return _report(name, got, expected, got == expected), 0.0
-    difference = np.abs(got - expected)
     allowed = tolerance.absolute + tolerance.relative * np.abs(expected)
+    if by_dtype:
+        allowed += 8 * _narrower(got.dtype) * max(1.0, float(np.abs(expected).max()))
+    got = got.astype(np.result_type(got.dtype, np.float64))
+    difference = np.abs(got - expected)
     # `<=` is False for NaN, so NaN disagrees; `difference > allowed` would let it pass.
     lines = _report(name, got, expected, difference <= allowed, difference, allowed)
     return lines, 0.0 if lines else float(np.max(difference))
+
+
+def _narrower(dtype: np.dtype[Any]) -> float:
+    """Return the rounding unit of a floating type narrower than float64, or 0."""
+    return {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}.get(dtype.name, 0.0)
 
 
 def _report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 import json
 import re
@@ -94,6 +95,10 @@ def load(example_id: str) -> WorkedExample:
     return _read(example_id)
 
 
+# A copy, also in another process, is the example itself: it cannot be changed.
+copyreg.pickle(WorkedExample, lambda example: (load, (example.id,)))
+
+
 def _nearest(unknown: str, count: int = 3) -> list[str]:
     """Return the known ids nearest by number, or by spelling when there is no number."""
     digits = re.search(r"\d+", unknown)
@@ -128,10 +133,12 @@ def _value(entry: dict[str, Any]) -> Any:
     value = entry["value"]
     if isinstance(value, list) and isinstance(value[0], str):
         return tuple(value)
+    if "integers" in entry and isinstance(value, int):
+        return value
     array = np.asarray(value)
-    if "indices_of" in entry:
+    if "indices_of" in entry or "integers" in entry:
         return _read_only(array.astype(np.intp))
-    # A file may write 3 for 3.0: only indices and booleans are anything but float64.
+    # A file may write 3 for 3.0: only what counts or is true or false is anything but float64.
     return _read_only(array if array.dtype == np.bool_ else array.astype(np.float64))
 
 

@@ -15,7 +15,10 @@ FUNCTIONS = sorted(
     name for name in selfattn_ref.__all__ if inspect.isfunction(getattr(selfattn_ref, name))
 )
 PACKAGE = pathlib.Path(selfattn_ref.__file__).parent
-MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
+MODULES = sorted(
+    [path.stem for path in PACKAGE.glob("*.py")]
+    + [f"streaming.{path.stem}" for path in PACKAGE.glob("streaming/*.py")]
+)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -94,7 +97,7 @@ def test_see_also_names_what_exists(name):
 
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_say_what_they_are_for(name):
-    full = "selfattn_ref" if name == "__init__" else f"selfattn_ref.{name}"
+    full = f"selfattn_ref.{name}".removesuffix(".__init__")
     doc = importlib.import_module(full).__doc__
     assert doc
     assert doc.strip().splitlines()[0].endswith((".", ":"))
@@ -105,7 +108,7 @@ def test_a_page_that_a_docstring_names_is_in_the_book():
         re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.M)[1]
         for page in (PACKAGE.parent / "book").rglob("*.md")
     }
-    for module in PACKAGE.glob("*.py"):
+    for module in {*PACKAGE.glob("*.py"), *PACKAGE.glob("streaming/*.py")}:
         text = " ".join(module.read_text(encoding="utf-8").split())
         named = set(re.findall(r'the page "([^"]+)"', text))
         assert named <= titles, f"{module.name}: {named - titles}"

@@ -11,7 +11,7 @@ import pytest
 import selfattn_ref
 
 FOLDER = pathlib.Path(selfattn_ref.__file__).parent
-MODULES = sorted(FOLDER.glob("*.py"))
+MODULES = sorted({*FOLDER.glob("*.py"), *FOLDER.glob("streaming/*.py")})
 
 ONES, WIDE = np.ones((3, 5)), np.ones((3, 2))
 
@@ -29,6 +29,7 @@ WRONG_SHAPES = {
     "dot_similarity": ((ONES, WIDE), {}, ("x", "(3, 5)", "y", "(3, 2)", "width")),
     "euclidean_distance": ((ONES, WIDE), {}, ("x", "(3, 5)", "y", "(3, 2)", "width")),
     "log_softmax": ((ONES, 7), {}, ("x", "(3, 5)", "axis 7")),
+    "log_sum_exp": ((ONES,), {"mask": np.ones((7, 5), bool)}, ("mask", "(7, 5)", "(3, 5)")),
     "merge_heads": ((ONES,), {}, ("x", "(3, 5)", "(..., h, T, d)")),
     "multi_head_attention": (
         (ONES, ONES, ONES.T, ONES.T, ONES.T, ONES),
@@ -42,7 +43,7 @@ WRONG_SHAPES = {
         {},
         ("x", "(3, 5, 2)", "num_heads", "4 and 3"),
     ),
-    "rotate_pairs": ((np.ones((3, 4)), ONES), {}, ("positions", "(3, 5)", "x", "(3,)")),
+    "rotate_pairs": ((np.ones((3, 4)), ONES), {}, ("positions", "(3, 5)", "x", "(3, 4)", "(3,)")),
     "scaled_dot_product_attention": (
         (ONES, ONES, np.ones((7, 5))),
         {},
@@ -64,6 +65,11 @@ WRONG_SHAPES = {
         ("d_output", "(3, 2)", "output", "(3, 5)"),
     ),
     "scaled_scores": ((ONES, WIDE), {}, ("query", "(3, 5)", "key", "(3, 2)", "width d_k")),
+    "segment_mask": (
+        (np.zeros((2, 3), int), np.zeros((3, 3), int)),
+        {},
+        ("segments", "(2, 3, 1)", "key_segments", "(3, 3, 1)"),
+    ),
     "self_attention": (
         (ONES, WIDE, WIDE, WIDE),
         {},
@@ -79,6 +85,8 @@ WRONG_SHAPES = {
     "split_heads": ((ONES, 2), {}, ("x", "(3, 5)", "num_heads", "5 and 2")),
 }
 WITHOUT_SHAPES = {
+    "AttentionGradients",
+    "SelfAttentionGradients",
     "AttentionState",
     "KeyValueCache",
     "causal_mask",

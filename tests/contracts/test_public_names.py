@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pathlib
 import re
+import textwrap
 
 import pytest
 
@@ -15,12 +16,13 @@ import selfattn_ref
 
 # name: (module, signature). What stands after `*` has to be passed by name.
 PUBLIC = {
-    "AttentionState": ("streaming", "(shift, total, weighted)"),
+    "AttentionGradients": ("gradients", "(d_query, d_key, d_value)"),
+    "AttentionState": ("streaming", "(shift, total, output)"),
     "KeyValueCache": ("cache", "()"),
     "attention_state": (
         "streaming",
-        "(query, key, value, *, mask=None, bias=None, causal=False, "
-        "offset=0, scale=None, block_size=None)",
+        "(query, key, value, *, mask=None, bias=None, scale=None, soft_cap=None, causal=False, "
+        "offset=0, window=None, block_size=None)",
     ),
     "attention_weights": ("weights", "(scores, *, mask=None)"),
     "bits_per_token": ("language", "(logits, targets, *, mask=None)"),
@@ -29,12 +31,15 @@ PUBLIC = {
     "cross_entropy": ("language", "(logits, targets, *, mask=None)"),
     "dot_similarity": ("similarity", "(x, y=None)"),
     "euclidean_distance": ("similarity", "(x, y=None)"),
+    "SelfAttentionGradients": ("gradients", "(d_x, d_w_query, d_w_key, d_w_value)"),
     "log_softmax": ("weights", "(x, axis=-1)"),
+    "log_sum_exp": ("weights", "(scores, *, mask=None)"),
     "merge_heads": ("heads", "(x)"),
     "multi_head_attention": (
         "heads",
         "(x_query, x_key_value, w_query, w_key, w_value, w_output, *, num_heads, "
-        "num_key_value_heads=None, mask=None, bias=None, scale=None)",
+        "num_key_value_heads=None, mask=None, bias=None, scale=None, soft_cap=None, "
+        "causal=False, offset=0)",
     ),
     "padding_mask": ("masks", "(lengths, Tk)"),
     "perplexity": ("language", "(logits, targets, *, mask=None)"),
@@ -42,20 +47,25 @@ PUBLIC = {
     "rotate_pairs": ("positions", "(x, positions, *, base=10000.0, interleaved=False)"),
     "scaled_dot_product_attention": (
         "attention",
-        "(query, key, value, *, mask=None, bias=None, scale=None)",
+        "(query, key, value, *, mask=None, bias=None, scale=None, soft_cap=None, causal=False, "
+        "offset=0)",
     ),
     "scaled_dot_product_attention_vjp": (
         "gradients",
-        "(query, key, value, d_output, *, mask=None, bias=None, scale=None)",
+        "(query, key, value, d_output, *, mask=None, bias=None, scale=None, soft_cap=None, "
+        "causal=False, offset=0)",
     ),
     "scaled_scores": ("scores", "(query, key, *, scale=None)"),
+    "segment_mask": ("masks", "(segments, key_segments=None)"),
     "self_attention": (
         "attention",
-        "(x, w_query, w_key, w_value, *, mask=None, scale=None)",
+        "(x, w_query, w_key, w_value, *, mask=None, bias=None, scale=None, soft_cap=None, "
+        "causal=False, offset=0)",
     ),
     "self_attention_vjp": (
         "gradients",
-        "(x, w_query, w_key, w_value, d_output, *, mask=None, scale=None)",
+        "(x, w_query, w_key, w_value, d_output, *, mask=None, bias=None, scale=None, "
+        "soft_cap=None, causal=False, offset=0)",
     ),
     "sinusoidal_encoding": ("positions", "(T, d_model, *, base=10000.0)"),
     "soft_cap": ("scores", "(scores, cap)"),
@@ -64,35 +74,42 @@ PUBLIC = {
     "split_heads": ("heads", "(x, num_heads)"),
     "streaming_attention": (
         "streaming",
-        "(query, key, value, *, mask=None, bias=None, causal=False, "
-        "offset=0, scale=None, block_size=None)",
+        "(query, key, value, *, mask=None, bias=None, scale=None, soft_cap=None, causal=False, "
+        "offset=0, window=None, block_size=None)",
     ),
     "streaming_attention_vjp": (
         "streaming",
-        "(query, key, value, d_output, *, mask=None, bias=None, causal=False, "
-        "offset=0, scale=None, block_size=None, state=None)",
+        "(query, key, value, d_output, *, mask=None, bias=None, scale=None, soft_cap=None, "
+        "causal=False, offset=0, window=None, block_size=None, state=None)",
     ),
     "window_mask": ("masks", "(Tq, Tk, left, right, *, offset=0)"),
 }
 
 # What each numeric module may import from the package: the pipeline, one way.
 MAY_IMPORT = {
-    "_checks": set(),
-    "similarity": {"_checks"},
-    "scores": {"_checks"},
-    "masks": {"_checks"},
-    "weights": {"_checks"},
-    "attention": {"_checks", "scores", "weights"},
-    "heads": {"_checks", "attention"},
-    "positions": {"_checks"},
-    "cache": {"_checks", "attention", "masks"},
-    "gradients": {"_checks", "attention", "scores", "weights"},
-    "language": {"_checks", "weights"},
-    "streaming": {"_checks", "gradients", "masks", "weights"},
+    "_kernels": set(),
+    "_boundary": {"_kernels"},
+    "similarity": set(),
+    "scores": set(),
+    "masks": set(),
+    "weights": set(),
+    "attention": set(),
+    "heads": {"attention"},
+    "positions": set(),
+    "cache": {"streaming"},
+    "gradients": set(),
+    "language": {"weights"},
+    "streaming": {"gradients"},
 }
+FOR_ALL = {"_boundary", "_kernels"}
 
 FOLDER = pathlib.Path(selfattn_ref.__file__).parent
-MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
+FILES = {
+    path.relative_to(FOLDER).with_suffix("").parts: path
+    for path in FOLDER.rglob("*.py")
+    if "worked_examples" not in path.parts
+}
+MODULES = sorted({parts[0] for parts in FILES} - {"__init__"})
 
 
 def signature(function):
@@ -135,7 +152,7 @@ def test_each_name_lives_in_the_module_of_its_topic(name):
     module = importlib.import_module(f"selfattn_ref.{topic}")
     function = getattr(selfattn_ref, name)
     assert function is getattr(module, name)
-    assert function.__module__ == module.__name__
+    assert f"{function.__module__}.".startswith(f"{module.__name__}.")
     assert function.__name__ == name
     assert name in module.__all__
 
@@ -157,15 +174,61 @@ def test_a_module_exports_what_its_all_says_and_bears_no_name_of_it(name):
     assert set(module.__all__) == {public for public, (topic, _) in PUBLIC.items() if topic == name}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_dependencies_point_one_way(name):
-    assert imports_within_the_package(FOLDER / f"{name}.py") == MAY_IMPORT[name]
+@pytest.mark.parametrize("parts", FILES, ids="/".join)
+def test_dependencies_point_one_way(parts):
+    if parts == ("__init__",):
+        return
+    allowed = MAY_IMPORT[parts[0]] | {parts[0]}
+    if not parts[0].startswith("_"):
+        allowed |= FOR_ALL
+    assert imports_within_the_package(FILES[parts]) <= allowed
+
+
+@pytest.mark.parametrize("parts", FILES, ids="/".join)
+def test_no_private_name_crosses_a_module(parts):
+    tree = ast.parse(FILES[parts].read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            private = {alias.name for alias in node.names if alias.name.startswith("_")}
+            assert private <= FOR_ALL
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            assert not (node.value.id in FOR_ALL and node.attr.startswith("_")), node.attr
+
+
+# What shows a reader less at once than the formula would, and why it may.
+MANY_STEPS = {"multi_head_attention", "streaming_attention_vjp"}
+
+
+def statements(function):
+    """Count the statements of a function, those inside of others too, its docstring not."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body
+    body = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    return len(body) - 1 - (ast.get_docstring(tree) is not None)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_function_reads_boundary_formula_return(name):
+    function = getattr(selfattn_ref, name)
+    if inspect.isfunction(function) and name not in MANY_STEPS:
+        assert statements(function) <= 8
+
+
+def test_statements_are_counted():
+    def example(x):
+        """Say something."""
+        y = x
+        if y:
+            y += 1
+        return y
+
+    assert statements(example) == 4
+    assert all(statements(getattr(selfattn_ref, name)) > 8 for name in MANY_STEPS)
 
 
 @pytest.mark.parametrize(
     "line, found",
     [
-        ("from selfattn_ref import _checks", {"_checks"}),
+        ("from selfattn_ref import _boundary", {"_boundary"}),
         ("from selfattn_ref.weights import softmax", {"weights"}),
         ("import selfattn_ref.worked_examples as w", {"worked_examples"}),
         ("def f():\n    from . import worked_examples", {"worked_examples"}),

@@ -21,16 +21,16 @@ def test_the_text_stands_exactly_once_and_the_mutant_is_python(mutant):
     text = (mutants.ROOT / mutant.source).read_text(encoding="utf-8")
     assert text.count(mutant.old) == 1
     ast.parse(text.replace(mutant.old, mutant.new))
-    assert (mutants.ROOT / mutants.test_file(mutant.module)).is_file()
+    assert all((mutants.ROOT / path).is_file() for path in mutants.test_files(mutant.module))
 
 
 def test_a_softmax_that_adds_up_to_two_is_noticed():
     doubled = next(mutant for mutant in mutants.MUTANTS if mutant.name == "softmax doubled")
-    one_class = f"{mutants.test_file('weights')}::TestSoftmax"
+    one_class = "tests/test_weights.py::TestSoftmax"
     assert mutants.outcome(doubled, one_class) == "killed"
 
 
 def test_without_a_mutant_the_same_run_passes(tmp_path: pathlib.Path):
     mutants.copy_tree(mutants.ROOT, tmp_path)
-    one_class = f"{mutants.test_file('weights')}::TestSoftmax"
+    one_class = "tests/test_weights.py::TestSoftmax"
     assert mutants.run_tests(tmp_path, one_class) == mutants.PASSED

@@ -1,0 +1,14 @@
+"""Streaming: attention in one pass over blocks of keys, its memory linear in their number.
+
+The scores are never held as a whole. Each block of them adds to an `AttentionState`; states
+merge in any order, and the last one holds the output.
+"""
+
+from selfattn_ref.streaming.blocks import (
+    attention_state,
+    streaming_attention,
+    streaming_attention_vjp,
+)
+from selfattn_ref.streaming.state import AttentionState
+
+__all__ = ["AttentionState", "attention_state", "streaming_attention", "streaming_attention_vjp"]
