@@ -95,7 +95,9 @@ class TestLesson:
         first, second = (read(site, f"concepts/{n}.html") for n in ("first", "second"))
         assert not first.select_one("details.proof").has_attr("open")
         assert second.select_one("details.proof").has_attr("open")
-        assert first.select_one("details.proof").text.split() == ["Proof", "By", "looking.∎"]
+        assert " ".join(first.select_one("details.proof").text.split()) == (
+            "Proof of theorem 1 By looking.∎"
+        )
 
     def test_a_check_is_a_link_to_its_example_and_no_output(self, site: Path) -> None:
         cell = read(site, "concepts/first.html").select_one(".cell")
