@@ -83,23 +83,10 @@
     addEventListener("resize", measure);
     addEventListener("toggle", measure, true); // what was folded had no width
     var find = document.querySelector(".find");
-    var wanted = false, script = null;
-    function load() {
-      if (script || window.bookSearch) return;
-      script = document.createElement("script");
-      script.src = find.dataset.script;
-      script.onload = function () { if (wanted) bookSearch.open(); wanted = false; };
-      script.onerror = function () { if (wanted) location = find.href; };
-      document.head.appendChild(script);
-    }
     function search(event) {
       event.preventDefault();
-      wanted = !window.bookSearch;
-      if (wanted) load();
-      else bookSearch.open();
+      bookSearch.open();
     }
-    // When the page is done, so that the first letter typed finds its field.
-    (window.requestIdleCallback || setTimeout)(load);
     find.addEventListener("click", function (event) {
       if (!event.ctrlKey && !event.metaKey && !event.shiftKey) search(event);
     });

@@ -1,4 +1,4 @@
-// The search: loaded with the first question, from a server or from a disk.
+// The search, from a server or from a disk; its index is loaded with the first question.
 // What is counted and compared stands first and needs no page; the dialog comes after it.
 var bookSearch = (function () {
   "use strict";
