@@ -138,9 +138,12 @@ class TestPage:
         assert "mathjax.js" not in str(page).lower()
         assert "tex-mml" not in str(page)
 
-    def test_display_formulas_are_blocks_and_the_others_are_not(self, page: BeautifulSoup) -> None:
-        assert {math.get("display") for math in page.select("div.math math")} == {"block"}
-        assert {math.get("display") for math in page.select("span.math math")} == {None}
+    def test_formulas_on_lines_of_their_own_are_large_and_the_others_are_not(
+        self, page: BeautifulSoup
+    ) -> None:
+        assert {math.get("displaystyle") for math in page.select("div.math math")} == {"true"}
+        assert {math.get("displaystyle") for math in page.select("span.math math")} == {None}
+        assert not page.select("math[display]")  # a block would take a line for each part
 
     def test_signs_of_html_stay_text(self, page: BeautifulSoup) -> None:
         formula = page.select("p span.math")[0]
