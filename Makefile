@@ -48,7 +48,7 @@ serve: book ## Build the book and serve it at a local address
 	@$(PY) -m tools.serve_book
 
 examples: $(READY) ## Derive every worked example again and compare with its data
-	@$(PY) -m tests.derivations
+	@$(PY) -m derivations
 
 lock: ## Write requirements.txt anew from requirements.in: newest versions, pinned and hashed
 	@bash tools/lock.sh

@@ -25,16 +25,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from selfattn_ref.worked_examples import (
-    Tolerance,
-    WorkedExample,
-    WorkedExampleMismatch,
-    _files,
-    ids,
-    load,
-)
-from tests.derivations.__main__ import main
-from tests.derivations.documents import (
+from derivations.__main__ import main
+from derivations.documents import (
     DATA,
     LEDGER,
     ROOT,
@@ -53,8 +45,16 @@ from tests.derivations.documents import (
     shape,
     with_derived_values,
 )
-from tests.derivations.examples import DERIVATIONS
-from tests.derivations.gradients import central_differences, require_agreement
+from derivations.examples import DERIVATIONS
+from derivations.gradients import central_differences, require_agreement
+from selfattn_ref.worked_examples import (
+    Tolerance,
+    WorkedExample,
+    WorkedExampleMismatch,
+    _files,
+    ids,
+    load,
+)
 from tests.hand_typed import HAND_TYPED, NOTEBOOK_OUTPUTS
 
 DOCUMENTS = {example_id: read(path) for example_id, path in example_files().items()}
@@ -89,7 +89,7 @@ def loaded_modules(statement: str, root: Path) -> set[str]:
     return {name.partition(".")[0] for name in run.stdout.split()}
 
 
-IMPORT_DERIVATIONS = "import tests.derivations.documents, tests.derivations.__main__"
+IMPORT_DERIVATIONS = "import derivations.documents, derivations.__main__"
 
 
 class TestFiles:
@@ -463,9 +463,8 @@ class TestDerivations:
 
     @pytest.mark.parametrize("forbidden", ["numpy", "selfattn_ref"])
     def test_a_forbidden_import_is_noticed(self, forbidden: str, tmp_path: Path) -> None:
-        copy = tmp_path / "tests" / "derivations"
+        copy = tmp_path / "derivations"
         shutil.copytree(LEDGER.parent, copy)
-        (tmp_path / "tests" / "__init__.py").touch()
         (tmp_path / "selfattn_ref.py").touch()
         with (copy / "algebra.py").open("a", encoding="utf-8") as module:
             module.write(f"import {forbidden}\n")

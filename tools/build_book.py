@@ -28,7 +28,7 @@ BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 RECORD = BUILD / "built.json"
 INPUTS = (
-    *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "tests/derivations"),
+    *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
     *("tests/test_worked_examples.py", "tests/theorems", "tools", "LICENSE", "pyproject.toml"),
 )
 

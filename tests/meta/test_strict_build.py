@@ -52,7 +52,7 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "book/_lib",
         "book/_theme",
         "tests/theorems",
-        "tests/derivations",
+        "derivations",
     ):
         shutil.copytree(ROOT / name, folder / name)
     for name in (

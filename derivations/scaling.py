@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import Matrix, Real, Vector, dot, real, softmax, square_root
-from tests.derivations.kinds import Expected, Inputs
+from derivations.algebra import Matrix, Real, Vector, dot, real, softmax, square_root
+from derivations.kinds import Expected, Inputs
 
 
 def dot_products_of_all_vectors(values: Vector, width: int) -> Counter[Fraction]:

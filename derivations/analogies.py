@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     cosine,
     divided_by_root,
@@ -12,8 +12,8 @@ from tests.derivations.algebra import (
     square_root,
     transpose,
 )
-from tests.derivations.attention import roles, weights_of
-from tests.derivations.kinds import Expected, Inputs
+from derivations.attention import roles, weights_of
+from derivations.kinds import Expected, Inputs
 
 
 def cosines(vectors: Matrix) -> Matrix:

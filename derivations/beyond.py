@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     Real,
     Vector,
@@ -22,13 +22,13 @@ from tests.derivations.algebra import (
     softmax,
     transpose,
 )
-from tests.derivations.attention import attend, causal, roles
-from tests.derivations.gradients import (
+from derivations.attention import attend, causal, roles
+from derivations.gradients import (
     attention_gradients,
     central_differences,
     require_agreement,
 )
-from tests.derivations.kinds import Expected, Inputs
+from derivations.kinds import Expected, Inputs
 
 
 def split(x: Matrix, heads: int) -> list[Matrix]:

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import (
-    Matrix,
+from derivations.algebra import (
     Vector,
     divided_by_root,
     dot_products,
@@ -20,9 +19,9 @@ from tests.derivations.algebra import (
     softmax,
     transpose,
 )
-from tests.derivations.attention import Mask, attend, causal, roles, weights_of
-from tests.derivations.gradients import attention_gradients
-from tests.derivations.kinds import Expected, Inputs
+from derivations.attention import attend, causal, roles, weights_of
+from derivations.gradients import attention_gradients
+from derivations.kinds import Expected, Inputs
 
 
 def causal_attention(inputs: Inputs) -> Expected:
@@ -116,19 +115,13 @@ def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
     }
 
 
-def parameter_free_layer(words: Matrix, mask: Mask | None) -> tuple[Matrix, Matrix]:
-    return attend(words, words, words, mask)
-
-
 def two_layers_with_and_without_a_mask(inputs: Inputs) -> Expected:
     expected: Expected = {}
-    masks = {"full": None, "causal": causal(len(inputs["embeddings"]))}
-    words = dict.fromkeys(masks, inputs["embeddings"])
-    for layer in ("first", "second"):
-        for kind, mask in masks.items():
-            weights, words[kind] = parameter_free_layer(words[kind], mask)
-            expected[f"{layer}_weights_{kind}"] = weights
-            expected[f"{layer}_output_{kind}"] = words[kind]
+    for kind, mask in (("full", None), ("causal", causal(len(inputs["embeddings"])))):
+        words = inputs["embeddings"]
+        for layer in ("first", "second"):
+            expected[f"{layer}_weights_{kind}"], words = attend(words, words, words, mask)
+            expected[f"{layer}_output_{kind}"] = words
     return expected
 
 

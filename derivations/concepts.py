@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     Real,
     cosine,
@@ -24,7 +24,7 @@ from tests.derivations.algebra import (
     softmax,
     transpose,
 )
-from tests.derivations.kinds import Expected, Inputs
+from derivations.kinds import Expected, Inputs
 
 
 def rounded(x: Real, decimals: int) -> Fraction:

@@ -6,14 +6,14 @@ book holds them.
 
 from __future__ import annotations
 
-from tests.derivations.analogies import (
+from derivations.analogies import (
     a_stretch_of_two_axes,
     a_stretch_of_two_vectors,
     cat_walks_by_the_bank,
     lookup_in_a_dictionary,
     scores_in_both_directions,
 )
-from tests.derivations.beyond import (
+from derivations.beyond import (
     gradient_by_hand,
     grouped_heads,
     rotation_by_position,
@@ -21,7 +21,7 @@ from tests.derivations.beyond import (
     two_heads,
     words_in_another_order,
 )
-from tests.derivations.causal import (
+from derivations.causal import (
     a_query_with_nobody_to_attend_to,
     causal_attention,
     four_wrong_masks,
@@ -30,7 +30,7 @@ from tests.derivations.causal import (
     perplexity_of_four_tokens,
     two_layers_with_and_without_a_mask,
 )
-from tests.derivations.concepts import (
+from derivations.concepts import (
     attention_with_learned_roles,
     attention_without_mask,
     attention_without_parameters,
@@ -45,8 +45,8 @@ from tests.derivations.concepts import (
     softmax_at_three_temperatures,
     softmax_by_hand,
 )
-from tests.derivations.kinds import Derivation
-from tests.derivations.scaling import (
+from derivations.kinds import Derivation
+from derivations.scaling import (
     dot_products_of_signs,
     moments_of_dot_products,
     saturated_and_scaled_softmax,
