@@ -21,9 +21,10 @@ from derivations.algebra import (
 )
 from derivations.attention import attend, causal, roles, weights_of
 from derivations.gradients import attention_gradients
-from derivations.kinds import Expected, Inputs
+from derivations.kinds import Expected, Inputs, derivation
 
 
+@derivation
 def causal_attention(inputs: Inputs) -> Expected:
     query, key, value = inputs["query"], inputs["key"], inputs["value"]
     mask = causal(len(key))
@@ -45,6 +46,7 @@ def added(scores: Vector, mask: list[bool], sentinel: Fraction) -> Vector:
     return [score if may else score + sentinel for score, may in zip(scores, mask, strict=True)]
 
 
+@derivation
 def four_wrong_masks(inputs: Inputs) -> Expected:
     scores, mask, nobody = inputs["scores"], inputs["mask"], inputs["mask_nobody"]
     low_scores, sentinel = inputs["low_scores"], inputs["sentinel"]
@@ -96,6 +98,7 @@ def nan_by_the_book(inputs: Inputs) -> tuple[list[list[bool]], list[list[bool]]]
     return is_nan(weights, value), is_nan([list(c) for c in zip(*weights, strict=True)], d_output)
 
 
+@derivation
 def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
     query, key, value, mask = (inputs[name] for name in ("query", "key", "value", "mask"))
     weights, output = attend(query, key, value, mask)
@@ -115,6 +118,7 @@ def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def two_layers_with_and_without_a_mask(inputs: Inputs) -> Expected:
     expected: Expected = {}
     for kind, mask in (("full", None), ("causal", causal(len(inputs["embeddings"])))):
@@ -125,6 +129,7 @@ def two_layers_with_and_without_a_mask(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
 def one_more_token(inputs: Inputs) -> Expected:
     expected: Expected = {}
     for number, length in (("five", 5), ("six", 6)):
@@ -136,6 +141,7 @@ def one_more_token(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
 def one_token_at_a_time(inputs: Inputs) -> Expected:
     key: list[Vector] = []
     value: list[Vector] = []
@@ -159,6 +165,7 @@ def one_token_at_a_time(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def perplexity_of_four_tokens(inputs: Inputs) -> Expected:
     probabilities = inputs["probabilities"]
     if any(sum(row) != 1 for row in probabilities):

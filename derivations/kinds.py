@@ -1,4 +1,4 @@
-"""What a derivation takes and gives."""
+"""What a derivation takes and gives, and the list of them all."""
 
 from __future__ import annotations
 
@@ -9,3 +9,12 @@ from typing import Any, TypeAlias
 Inputs: TypeAlias = Mapping[str, Any]
 Expected: TypeAlias = dict[str, Any]
 Derivation: TypeAlias = Callable[[Inputs], Expected]
+
+DERIVATIONS: dict[str, Derivation] = {}
+
+
+def derivation(function: Derivation) -> Derivation:
+    """Enter a function in the list, by the name that the file of its example gives."""
+    assert function.__name__ not in DERIVATIONS, function.__name__
+    DERIVATIONS[function.__name__] = function
+    return function
