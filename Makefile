@@ -29,8 +29,8 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
 
-mutants: $(READY) ## Break the library in every named way and require that the tests notice
-	@$(PY) -m tests.meta.mutants
+mutants: $(READY) ## Put every listed slip into the library and require that the tests notice
+	@$(PY) -m tests.mutation
 
 bench: ## Measure speed and memory beside PyTorch and JAX: a table and a figure in _build/bench
 	@bash tools/peers.sh -m benchmarks
