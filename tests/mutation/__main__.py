@@ -129,7 +129,8 @@ def main(words: list[str]) -> int:
             return 1
     with tempfile.TemporaryDirectory() as name:
         copy_tree(pathlib.Path(name))
-        if run_tests(pathlib.Path(name), ["tests"]) != PASSED:  # else every slip would seem to be noticed
+        # Otherwise every slip would seem to be noticed.
+        if run_tests(pathlib.Path(name), ["tests"]) != PASSED:
             print("The tests fail without any slip.")
             return 1
     start, bad = time.perf_counter(), []
