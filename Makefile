@@ -24,7 +24,7 @@ test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest
 
 test-deep: $(READY) ## Run the property tests with a far larger budget
-	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/meta
+	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/project
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
