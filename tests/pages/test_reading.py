@@ -1,4 +1,4 @@
-"""What a reader may expect of a lesson: it runs as it is seen, shows what goes in, quarrels with nobody."""
+"""A lesson runs as it is seen, shows what goes in, and quarrels with nobody."""
 
 import contextlib
 import io
