@@ -40,17 +40,19 @@ QUOTED = {
     },
     "analogies/retrieval": {"3.2": "a section of a paper"},
     "analogies/party": {
+        "0.15": "an input",
         "0.3": "an input",
-        "1.5": "an input",
+        "0.4": "an input",
+        "1.9": "an input",
         "3.1": "a section of a paper",
         "3.5": "a section of a paper",
     },
     "analogies/cat-walks-by-the-bank": {
+        "0.2": "an input",
+        "0.3": "an input",
         "0.45": "an input",
         "1.3": "an input",
-        "0.4": "an input",
-        "1.9": "an input",
-        "0.15": "an input",
+        "1.95": "an input",
         "3.2": "a section of a paper",
     },
     "scaling/other-scalings": {
