@@ -95,6 +95,74 @@ class TestSoftLookupLimit:
         assert np.isnan(softmax([math.inf, 0.0])).all()
 
 
+class TestKernelRegression:
+    """thm-kernel-regression: shares are bells of the distance, times what length adds."""
+
+    @given(st.data())
+    def test_the_shares_are_bells_times_lengths(self, data):
+        n, width = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))
+        q = data.draw(st.lists(EIGHTHS, min_size=width, max_size=width))
+        keys = data.draw(tables(n, width, EIGHTHS))
+        beta = data.draw(st.floats(0, 2))
+        bells = [math.exp(-beta / 2 * math.dist(q, k) ** 2) for k in keys]
+        parts = [
+            b * math.exp(beta / 2 * math.hypot(*k) ** 2) for b, k in zip(bells, keys, strict=True)
+        ]
+        (shares,) = scaled_dot_product_attention([q], keys, np.eye(n), scale=beta)
+        expected = [part / math.fsum(parts) for part in parts]
+        np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-12)
+
+    @pytest.mark.parametrize("beta", [0.0, 0.5, 3.0])
+    def test_keys_of_one_length_count_by_distance_alone(self, beta):
+        keys, q = [[3.0, 4], [5, 0], [0, -5], [-4, 3]], [0.25, 1.5]
+        bells = [math.exp(-beta / 2 * math.dist(q, k) ** 2) for k in keys]
+        (shares,) = scaled_dot_product_attention([q], keys, np.eye(4), scale=beta)
+        np.testing.assert_allclose(shares, np.array(bells) / math.fsum(bells), rtol=1e-11)
+
+    def test_keys_of_two_lengths_do_not(self):
+        # The query stands on the first key, and the second, farther away and longer, wins.
+        shares = softmax(dot_similarity(np.array([[1.0]]), np.array([[1.0], [3]])))[0]
+        assert shares[1] > shares[0]
+
+
+class TestHopfieldEnergy:
+    """thm-hopfield-energy: a look-up of keys by keys lowers the energy by half its step squared."""
+
+    @staticmethod
+    def energy(q, keys, beta):
+        scores = [beta * math.fsum(x * y for x, y in zip(q, k, strict=True)) for k in keys]
+        most = max(scores)
+        total = most + math.log(math.fsum(math.exp(s - most) for s in scores))
+        return math.hypot(*q) ** 2 / 2 - total / beta
+
+    @given(st.data())
+    def test_every_step_lowers_the_energy(self, data):
+        keys = data.draw(tables(data.draw(st.integers(1, 5)), 2, EIGHTHS))
+        q = data.draw(st.lists(EIGHTHS, min_size=2, max_size=2))
+        beta = data.draw(st.floats(0.01, 20))
+        (after,) = scaled_dot_product_attention([q], keys, keys, scale=beta).tolist()
+        least = self.energy(q, keys, beta) - math.dist(q, after) ** 2 / 2
+        assert self.energy(after, keys, beta) <= least + 1e-9
+
+    @given(tables(4, 2, EIGHTHS), st.floats(0.1, 20))
+    def test_the_steps_tend_to_0(self, keys, beta):
+        q = [0.5, -1.0]
+        longest = max(math.hypot(*k) for k in keys)
+        floor = -(longest**2) / 2 - math.log(len(keys)) / beta
+        budget = 2 * (self.energy(q, keys, beta) - floor)
+        spent = 0.0
+        for _ in range(50):
+            (after,) = scaled_dot_product_attention([q], keys, keys, scale=beta).tolist()
+            spent += math.dist(q, after) ** 2
+            q = after
+        assert spent <= budget + 1e-9
+
+    def test_with_other_values_than_the_keys_it_may_rise(self):
+        keys = [[1.0], [-1]]
+        (after,) = scaled_dot_product_attention([[0.0]], keys, [[3.0], [3]], scale=0.5).tolist()
+        assert self.energy(after, keys, 0.5) > self.energy([0.0], keys, 0.5)
+
+
 class TestNewGuest:
     """thm-new-guest: a new key takes the same part from the share of every other key."""
 
