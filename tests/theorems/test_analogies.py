@@ -261,12 +261,47 @@ class TestScoreRank:
         w_key = [[rows[k][j] for k in range(r)] + [0] * (d_k - r) for j in range(width)]
         assert product(w_query, transposed(w_key)) == form
 
-    @given(tables(3, 2), tables(2, 3))
-    def test_one_matrix_for_both_gives_symmetric_scores_and_none_negative_for_itself(self, w, x):
-        roles = np.array(x) @ np.array(w)
-        scores = dot_similarity(roles)
-        assert scores.tolist() == scores.T.tolist()
+
+class TestOneMatrix:
+    """thm-one-matrix: one matrix makes the semidefinite M of small rank, and no other."""
+
+    @given(tables(4, 2), tables(3, 4))
+    def test_one_matrix_makes_such_a_form(self, w, x):
+        scores = dot_similarity(np.array(x) @ np.array(w))
+        form = product(w, transposed(w))
+        assert scores.tolist() == product(product(x, form), transposed(x))
+        assert form == transposed(form)
+        assert rank(form) <= 2
         assert (np.diag(scores) >= 0).all()
+
+    @given(st.data())
+    def test_every_such_form_is_made_by_one_matrix(self, data):
+        # The Laplacian of a graph is semidefinite because u L u' is a sum of squares, one for each
+        # edge; no factor of it is given. Its rank is the number of nodes less that of components.
+        nodes = data.draw(st.integers(2, 5))
+        edges = {
+            (i, j): data.draw(st.integers(0, 3)) for i, j in itertools.combinations(range(nodes), 2)
+        }
+        form = np.zeros((nodes, nodes))
+        for (i, j), weight in edges.items():
+            form[[i, j], [i, j]] += weight
+            form[[i, j], [j, i]] -= weight
+        d_k = rank(form.astype(int).tolist())
+        assert d_k < nodes
+        factors, directions = np.linalg.eigh(form)
+        kept = slice(nodes - d_k, nodes)  # eigh sorts: the last are positive
+        w = directions[:, kept] * np.sqrt(factors[kept])
+        x = np.array(data.draw(tables(3, nodes)))
+        np.testing.assert_allclose(dot_similarity(x @ w), x @ form @ x.T, rtol=0, atol=1e-9)
+
+    @pytest.mark.parametrize("form", [[[0, 1], [1, 0]], [[1, 2], [2, 1]]])
+    def test_a_symmetric_form_that_is_not_semidefinite_scores_a_word_negatively(self, form):
+        assert product(product([[1, -1]], form), [[1], [-1]]) == [[-2]]
+
+    def test_the_rank_cannot_be_exceeded(self):
+        # Two words at a right angle, of length 1: numbers a, b with a² = b² = 1 have a b ≠ 0.
+        for a, b in itertools.product((-1, 1), repeat=2):
+            assert dot_similarity(np.array([[a], [b]])).tolist() != [[1, 0], [0, 1]]
 
     def test_two_matrices_may_give_scores_that_one_cannot(self):
         scores = load("SA012").expected["scores"]
