@@ -110,6 +110,16 @@ class TestMeansThatAreNotZero:
         assert mean(products) == width * m * n
         assert variance(products) == width * (v * w + v * n**2 + m**2 * w)
 
+    @given(value_lists, value_lists, st.integers(1, 3))
+    def test_it_splits_into_a_part_within_rows_and_one_between_them(
+        self, first: list[Fraction], second: list[Fraction], width: int
+    ) -> None:
+        keys = all_vectors(second, width)
+        rows = [[dot(q, k) for k in keys] for q in all_vectors(first, width)]
+        (m, v), (n, w) = ((mean(x), variance(x)) for x in (first, second))
+        assert mean(variance(row) for row in rows) == width * w * (v + m**2)
+        assert variance(mean(row) for row in rows) == width * v * n**2
+
 
 class TestRowsShareAQuery:
     """thm-rows-share-a-query: uncorrelated scores whose squares are correlated."""
@@ -132,6 +142,12 @@ class TestRowsShareAQuery:
         alone = mean(a**2 for a, _ in rows) * mean(b**2 for _, b in rows)
         assert together - alone == sigma**2 * variance(lengths)
 
+    def test_independence_of_any_two_of_the_three_is_not_enough(self) -> None:
+        cases = [(q, k, k if q == 2 else -k) for q in (1, 2) for k in (-1, 1)]
+        for i, j in itertools.combinations(range(3), 2):
+            assert len({(case[i], case[j]) for case in cases}) == 4
+        assert mean(Fraction(q * k * q * other) for q, k, other in cases) == Fraction(3, 2)
+
     def test_scores_of_unequal_queries_are_not_independent(self) -> None:
         keys = all_vectors(SIGNS, 1)
         rows = [(q * k[0], q * other[0]) for q in (1, 3) for k in keys for other in keys]
@@ -144,15 +160,15 @@ class TestScoresOfFreshWeights:
     """thm-scores-of-fresh-weights: fixed words, random matrices."""
 
     @given(st.tuples(small, small), st.tuples(small, small))
-    def test_it_holds_over_all_matrices_of_signs(self, x: Vector, y: Vector) -> None:
+    def test_it_holds_over_all_matrices_of_two_values(self, x: Vector, y: Vector) -> None:
         width = 2
-        columns = all_vectors(SIGNS, 2)  # a column of a matrix with two rows
+        columns = all_vectors([2 * s for s in SIGNS], 2)  # of matrices with two rows
         matrices = list(itertools.product(columns, repeat=width))
         queries = [tuple(dot(x, column) for column in matrix) for matrix in matrices]
         keys = [tuple(dot(y, column) for column in matrix) for matrix in matrices]
         products = [dot(q, k) for q in queries for k in keys]
         assert mean(products) == 0
-        assert variance(products) / width == dot(x, x) * dot(y, y)
+        assert variance(products) / width == 2**4 * dot(x, x) * dot(y, y)
 
 
 scores = st.lists(st.floats(-30, 30), min_size=2, max_size=7)
