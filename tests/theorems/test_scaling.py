@@ -258,6 +258,60 @@ class TestSaturation:
         assert np.abs(tied).max() == pytest.approx(0.25)
 
 
+class TestUnscaledGradient:
+    """thm-unscaled-gradient: two effects cancel, so that the mean of the derivative stays."""
+
+    @staticmethod
+    def norms(d: int, keys: int, scale: float, draws: int = 200_000) -> np.ndarray:
+        """Draw norms of J K without drawing K: in axes along the query, only K Kᵀ counts."""
+        rng = np.random.default_rng(keys)
+        length, z = np.sqrt(rng.chisquare(d, draws)), rng.standard_normal((draws, keys))
+        root = np.tril(rng.standard_normal((draws, keys, keys)), -1)  # by Bartlett
+        diagonal = np.arange(keys)
+        root[:, diagonal, diagonal] = np.sqrt(rng.chisquare(d - 1 - diagonal, (draws, keys)))
+        p = softmax(scale * length[:, np.newaxis] * z)
+        jacobians = p[:, :, np.newaxis] * (np.eye(keys) - p[:, np.newaxis])
+        keys_turned = np.concatenate([z[:, :, np.newaxis], root], axis=-1)
+        found: np.ndarray = scale * np.linalg.norm(jacobians @ keys_turned, axis=(-2, -1))
+        return found
+
+    def test_the_short_cut_draws_what_whole_keys_give(self) -> None:
+        rng = np.random.default_rng(0)
+        q, k = rng.standard_normal((20_000, 1, 16)), rng.standard_normal((20_000, 3, 16))
+        p = softmax((q @ k.swapaxes(-1, -2))[:, 0])
+        direct = np.linalg.norm(
+            (p[:, :, np.newaxis] * (np.eye(3) - p[:, np.newaxis])) @ k, axis=(-2, -1)
+        )
+        short = self.norms(16, 3, 1.0)
+        for moment in (1, 2):
+            error = (direct**moment).std() / np.sqrt(len(direct))
+            assert abs((direct**moment).mean() - (short**moment).mean()) < 4 * error
+
+    @pytest.mark.parametrize("keys", [2, 3, 5])
+    def test_the_mean_tends_to_that_of_the_largest_normal_number(self, keys: int) -> None:
+        largest = float(
+            mpmath.quad(
+                lambda x: x * keys * mpmath.npdf(x) * mpmath.ncdf(x) ** (keys - 1),
+                [-12, -3, 0, 3, 12],
+            )
+        )
+        found = self.norms(16_384, keys, 1.0)
+        error = found.std() / np.sqrt(len(found))
+        assert abs(found.mean() - largest) < 4 * error + 0.01
+        assert 4 * error + 0.01 < 0.09  # and the limits are further apart
+
+    def test_the_typical_one_vanishes(self) -> None:
+        above = [(self.norms(4**i, 5, 1.0, 50_000) > 1e-3).mean() for i in (4, 6, 8, 10)]
+        assert above == sorted(above, reverse=True)
+        assert above[-1] < 0.05
+
+    def test_with_the_root_the_mean_tends_to_that_at_normal_scores(self) -> None:
+        p = softmax(np.random.default_rng(0).standard_normal((200_000, 5)))
+        jacobians = p[:, :, np.newaxis] * (np.eye(5) - p[:, np.newaxis])
+        limit = np.linalg.norm(jacobians, axis=(-2, -1)).mean()
+        assert self.norms(16_384, 5, 1 / 128).mean() == pytest.approx(limit, abs=0.002)
+
+
 class TestSampleVarianceOfScores:
     """thm-sample-variance-of-scores: its mean is (1 - 1/n) times the variance."""
 
