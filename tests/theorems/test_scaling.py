@@ -360,6 +360,16 @@ class TestVarianceOfACosine:
         queries = all_vectors([sign * size for size in sizes for sign in SIGNS], len(k))
         squares = [dot(q, k) ** 2 / (dot(q, q) * dot(k, k)) for q in queries]
         assert mean(squares) == Fraction(1, len(k))
+        cosines = [float(dot(q, k)) / float(dot(q, q) * dot(k, k)) ** 0.5 for q in queries]
+        assert abs(sum(cosines)) < 1e-12 * len(cosines)
+
+    def test_it_is_not_the_variance_where_the_mean_direction_is_not_zero(self) -> None:
+        queries = [(Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))]
+        key = (Fraction(1), Fraction(1))
+        assert [dot(q, key) ** 2 / (dot(q, q) * dot(key, key)) for q in queries] == [
+            Fraction(1, 2)
+        ] * 2
+        assert len({dot(q, key) for q in queries}) == 1  # one cosine: its variance is 0
 
     def test_it_fails_for_queries_that_are_not_symmetric(self) -> None:
         queries = all_vectors([Fraction(1), Fraction(2)], 2)
