@@ -330,52 +330,67 @@ class TestCache:
             full = np.tanh(full + causal(full, w))
         np.testing.assert_allclose(np.vstack(outputs), full, **CLOSE)
 
-    def test_without_a_mask_the_keys_of_a_second_layer_change(self):
+    def test_without_a_mask_every_row_of_the_first_layer_and_keys_of_the_second_change(self):
         x, w = normal(0, 4, 3), matrices(1, 3)
-        keys = [self_attention(x[:n], *w)[0] @ w[1] for n in (3, 4)]
-        assert np.abs(keys[0] - keys[1]).max() > 1e-3
+        before, after = self_attention(x[:3], *w), self_attention(x, *w)[:3]
+        assert (np.abs(before - after).max(axis=1) > 1e-3).all()
+        assert (np.abs(before @ w[1] - after @ w[1]).max(axis=1) > 1e-3).all()
 
 
-class Counting:
+class Counted:
     """A number that counts how often numbers of its kind are multiplied."""
 
     count = 0
 
+    def __init__(self, value):
+        self.value = value
+
     def __mul__(self, other):
-        Counting.count += 1
-        return self
+        Counted.count += 1
+        return Counted(self.value * other.value)
 
     def __add__(self, other):
-        return self
+        return Counted(self.value + other.value)
 
 
-def product(m, r, c):
-    """Multiply an (m, r) and an (r, c) matrix of counting numbers, naively."""
-    one = Counting()
-    for _ in range(m * c):
-        total = one * one
-        for _ in range(r - 1):
-            total = total + one * one
+counted = np.frompyfunc(Counted, 1, 1)
+
+
+def plain(array):
+    return np.frompyfunc(lambda entry: entry.value, 1, 1)(array).astype(float)
 
 
 class TestGenerationCost:
-    """thm-generation-cost: one step and a whole text, by counting multiplications one by one."""
+    """thm-generation-cost: one step and a whole text, counted while both programs attend."""
+
+    @staticmethod
+    def attend(query, keys, values, offset):
+        """Attend with counted numbers: the rows of the query come after `offset` keys."""
+        scores = plain(query @ keys.T) / math.sqrt(query.shape[1])
+        shares = np.exp(scores) * np.tri(*scores.shape, offset)
+        return counted(shares / shares.sum(axis=1, keepdims=True)) @ values
 
     @pytest.mark.parametrize("n", [1, 2, 5])
     @pytest.mark.parametrize("d_model, d_k, d_v", [(2, 3, 5), (1, 1, 1), (4, 2, 3)])
     def test_counts(self, n, d_model, d_k, d_v):
-        def counted(rows, keys):
-            before = Counting.count
-            product(rows, d_model, d_k)  # queries
-            product(rows, d_model, d_k)  # keys
-            product(rows, d_model, d_v)  # values
-            product(rows, d_k, keys)  # scores
-            product(rows, keys, d_v)  # output
-            return Counting.count - before
-
+        x = normal(n, n, d_model)
+        w = [normal(seed, d_model, width) for seed, width in enumerate((d_k, d_k, d_v))]
+        expected = causal(x, w)
+        x, w = counted(x), [counted(matrix) for matrix in w]
+        keys, values = np.empty((0, d_k), object), np.empty((0, d_v), object)
+        with_cache, from_scratch = [], []
+        for t in range(1, n + 1):
+            before = Counted.count
+            query, key, value = (x[t - 1 : t] @ matrix for matrix in w)
+            keys, values = np.vstack([keys, key]), np.vstack([values, value])
+            row = self.attend(query, keys, values, t - 1)
+            with_cache.append(Counted.count - before)
+            before = Counted.count
+            rows = self.attend(*(x[:t] @ matrix for matrix in w), 0)
+            from_scratch.append(Counted.count - before)
+            np.testing.assert_allclose(plain(row)[0], expected[t - 1], **CLOSE)
+            np.testing.assert_allclose(plain(rows), expected[:t], **CLOSE)
         p, a = d_model * (2 * d_k + d_v), d_k + d_v
-        with_cache = [counted(1, t) for t in range(1, n + 1)]
-        from_scratch = [counted(t, t) for t in range(1, n + 1)]
         assert with_cache == [p + a * t for t in range(1, n + 1)]
         assert from_scratch == [t * (p + a * t) for t in range(1, n + 1)]
         assert sum(with_cache) == n * p + a * n * (n + 1) // 2
