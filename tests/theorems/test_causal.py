@@ -444,6 +444,40 @@ class TestTextProbability:
         assert perplexity(logits, targets) ** -n == pytest.approx(p, rel=1e-10)
 
 
+def cuts(text, tokens):
+    """Yield the probability of every way to cut a text into tokens."""
+    if not text:
+        yield Fraction(1)
+    for token, p in tokens.items():
+        if text.startswith(token):
+            yield from (p * rest for rest in cuts(text.removeprefix(token), tokens))
+
+
+class TestOneCut:
+    """thm-one-cut: the bits of one cut of a text are at least the bits of the text."""
+
+    @given(
+        st.lists(st.integers(0, 9), min_size=5, max_size=5), st.text("ab", min_size=1, max_size=7)
+    )
+    def test_for_every_cut_of_a_text(self, counts, text):
+        assume(sum(counts))
+        names = ("a", "b", "ab", "ba", "aba")
+        tokens = {t: Fraction(c, sum(counts)) for t, c in zip(names, counts, strict=True)}
+        p = [Fraction(1)]  # that the tokens spell the first letters, from the last token on
+        for end in range(1, len(text) + 1):
+            last = [t for t in tokens if text[:end].endswith(t)]
+            p.append(sum((tokens[t] * p[end - len(t)] for t in last), Fraction(0)))
+        found = [p_c for p_c in cuts(text, tokens) if p_c]
+        for p_c in found:
+            assert -math.log2(p_c) >= -math.log2(p[-1])
+            assert (p_c == p[-1]) == (len(found) == 1)
+
+    def test_bits_of_the_page(self):
+        tokens = {"a": Fraction(1, 4), "b": Fraction(1, 4), "ab": Fraction(1, 2)}
+        assert sorted(-math.log2(p_c) for p_c in cuts("ab", tokens)) == [1, 4]
+        assert sum(cuts("ab", tokens)) == Fraction(9, 16)
+
+
 def of_probabilities(p):
     """Perplexity by the library, for a vocabulary of two words of which the first came."""
     p = np.asarray(p, dtype=float)
