@@ -257,10 +257,35 @@ class TestOrderOfThePast:
             shuffled = causal(x[[*order, T]], w)
             np.testing.assert_allclose(shuffled[T], causal(x, w)[T], **CLOSE)
 
-    def test_two_layers_remember(self):
-        x, w = normal(0, 3, 3), matrices(1, 3)
-        twice = causal(causal(x, w), w)
-        assert np.abs(causal(causal(x[[1, 0, 2]], w), w)[2] - twice[2]).max() > 1e-3
+
+class TestTwoLayersOrder:
+    """thm-two-layers-order: the last row of two causal layers depends on the order of the past."""
+
+    @pytest.mark.parametrize("T", [1, 2, 3, 6])
+    def test_two_layers_of_averages_weigh_early_words_more(self, T):
+        def averages(rows):
+            return [[sum(c) / (i + 1) for c in zip(*rows[: i + 1], strict=True)] for i in range(T)]
+
+        unit = [[Fraction(i == j) for j in range(T)] for i in range(T)]
+        shares = averages(averages(unit))[-1]
+        assert shares == [sum(Fraction(1, i + 1) for i in range(j, T)) / T for j in range(T)]
+        assert all(first > second for first, second in itertools.pairwise(shares))
+        alike = [np.zeros((T, 1)), np.zeros((T, 1)), np.eye(T)]
+        twice = causal(causal(np.eye(T), alike), alike)
+        np.testing.assert_allclose(twice[-1], [float(share) for share in shares], **CLOSE)
+
+    @given(SEEDS, st.integers(3, 4), st.integers(1, 3))
+    def test_for_inputs_and_matrices_drawn_at_random(self, seed, T, width):
+        x, w = normal(seed, T, width) / 2, [matrices(seed + k, width) for k in (1, 2)]
+        last = causal(causal(x, w[0]), w[1])[-1]
+        for order in permutations(T):
+            if order[-1] == T - 1 and (order != np.arange(T)).any():
+                assert np.abs(causal(causal(x[order], w[0]), w[1])[-1] - last).max() > 1e-12
+
+    def test_equal_words_are_an_exception(self):
+        x, w = np.ones((3, 2)), matrices(0, 2)
+        twice = [causal(causal(x[order], w), w)[-1] for order in ([0, 1, 2], [1, 0, 2])]
+        np.testing.assert_array_equal(*twice)
 
 
 class TestPadding:
