@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from selfattn_ref import attention_weights, softmax
+from selfattn_ref import attention_weights, dot_similarity, softmax
 
 COORDINATES = st.floats(-100, 100)
 
@@ -34,6 +34,29 @@ class TestConvexHull:
         words = np.array([[3.0, 3.0], [4.0, 0.0]])
         mixture = np.array([1.0, math.sqrt(0.5)]) @ words
         assert mixture[0] > words[:, 0].max()
+
+
+class TestNoMutualPreference:
+    """thm-no-mutual-preference: dot products of words are positive semidefinite."""
+
+    @given(
+        words=hnp.arrays(np.float64, (5, 3), elements=COORDINATES),
+        amounts=hnp.arrays(np.float64, 5, elements=st.floats(-1, 1)),
+    )
+    def test_two_words_never_both_prefer_the_other(
+        self, words: np.ndarray, amounts: np.ndarray
+    ) -> None:
+        scores = dot_similarity(words)
+        rounding = 1e-12 * (1 + scores.diagonal().max())
+        assert amounts @ scores @ amounts >= -25 * rounding
+        own = scores.diagonal()
+        assert (scores <= (own[:, None] + own) / 2 + rounding).all()
+        assert (scores <= np.maximum(own[:, None], own) + rounding).all()
+
+    def test_a_matrix_between_the_words_breaks_it(self) -> None:
+        swap = np.array([[0.0, 1.0], [1.0, 0.0]])
+        scores = np.eye(2) @ swap @ np.eye(2).T
+        assert scores[0, 1] > max(scores[0, 0], scores[1, 1])
 
 
 class TestSoftmaxMaximizes:
