@@ -62,9 +62,6 @@ QUOTED = {
         "3.2": "a section of a paper",
     },
     "causal/generating": {"2.1": "a version"},
-    "causal/padding-and-empty-rows": {
-        "2.13": "a version",
-    },
 }
 
 AVOIDED = re.compile(

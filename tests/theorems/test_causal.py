@@ -294,8 +294,11 @@ class TestPadding:
     @staticmethod
     def stack(x, mask, seed):
         for level in range(3):
-            x = x + self_attention(x, *matrices(seed + level, 3), mask=mask)
-            x = np.tanh(x)
+            heads = [
+                self_attention(x, *matrices(seed + 9 * level + width, 3, width), mask=mask)
+                for width in (1, 2)
+            ]
+            x = np.tanh(x + np.hstack(heads))
         return x
 
     @given(SEEDS, st.lists(st.booleans(), min_size=1, max_size=6), st.data())
@@ -316,6 +319,22 @@ class TestPadding:
         x[~real] = np.nan
         padded = self_attention(x, *w, mask=causal_mask(T) & real)
         np.testing.assert_allclose(padded[real], causal(x[real], w), **CLOSE)
+
+    @given(SEEDS, st.lists(st.booleans(), min_size=1, max_size=6), st.data())
+    def test_a_stack_gives_what_the_words_get_alone(self, seed, real, data):
+        real, T = np.array(real), len(real)
+        mask = data.draw(hnp.arrays(np.bool_, (T, T)))
+        mask[np.ix_(real, ~real)] = False
+        x = normal(seed, T, 3)
+        alone = self.stack(x[real], mask[np.ix_(real, real)], seed)
+        np.testing.assert_allclose(self.stack(x, mask, seed)[real], alone, **CLOSE)
+
+    def test_not_if_a_map_goes_by_the_place_in_the_array(self):
+        x, w = normal(0, 4, 3), matrices(1, 3)
+        real = np.array([False, True, True, True])
+        padded = self_attention(x + np.arange(4.0)[:, None], *w, mask=causal_mask(4) & real)
+        alone = causal(x[real] + np.arange(3.0)[:, None], w)
+        assert np.abs(padded[real] - alone).max() > 1e-3
 
     @given(SEEDS, st.lists(st.booleans(), min_size=2, max_size=6))
     def test_padding_gets_no_gradient_from_a_loss_over_words(self, seed, real):
