@@ -139,7 +139,11 @@ def _facts(paragraph: nodes.paragraph, of_level: str, of_minutes: int) -> None:
                 named += [nodes.strong("", name), nodes.Text(rest)]
             paragraph.replace(text, named)
     if of_level:
-        paragraph += [nodes.Text("\n"), nodes.strong("", "Level"), nodes.Text(f" {of_level}, about {of_minutes} minutes")]
+        paragraph += [
+            nodes.Text("\n"),
+            nodes.strong("", "Level"),
+            nodes.Text(f" {of_level}, about {of_minutes} minutes"),
+        ]
 
 
 def _tested(

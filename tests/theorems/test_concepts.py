@@ -1,8 +1,10 @@
 """The theorems of the Concepts part. The docstring of a class begins with the theorem's label."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -107,3 +109,41 @@ class TestSoftmaxMaximizes:
         for step in ([0.01, -0.01, 0], [-0.01, 0.01, 0], [0, 0.01, -0.01], [-0.01, 0, 0.01]):
             other = [p + d for p, d in zip(best, step, strict=True)]
             assert self.free_energy(other, scores, 1.0) < reached - 1e-5
+
+
+class TestSoftmaxQuotient:
+    """thm-softmax-quotient: of the quotients of positive numbers, only softmax ignores a shift."""
+
+    @staticmethod
+    def quotients(g: Callable[[np.ndarray], np.ndarray], scores: np.ndarray) -> np.ndarray:
+        return g(scores) / g(scores).sum()
+
+    @given(
+        scores=hnp.arrays(np.float64, 4, elements=st.floats(-5, 5)),
+        shift=st.floats(-5, 5),
+        temperature=st.floats(0.1, 10),
+    )
+    def test_exponentials_are_softmax_and_ignore_a_shift(
+        self, scores: np.ndarray, shift: float, temperature: float
+    ) -> None:
+        made = self.quotients(lambda s: 3 * np.exp(s / temperature), scores)
+        np.testing.assert_allclose(made, softmax(scores / temperature), rtol=1e-12)
+        moved = self.quotients(lambda s: 3 * np.exp(s / temperature), scores + shift)
+        np.testing.assert_allclose(made, moved, rtol=1e-11)
+
+    @pytest.mark.parametrize(
+        "g",
+        [
+            lambda s: np.log1p(np.exp(s)),
+            lambda s: 1 / (1 + np.exp(-s)),
+            lambda s: np.exp(s) + 1,
+            lambda s: np.exp(s + np.sin(s) / 2),
+        ],
+        ids=["softplus", "sigmoid", "one more", "a ripple"],
+    )
+    def test_other_increasing_positive_functions_notice_it(
+        self, g: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        scores = np.array([0.0, 1.0, 2.0])
+        assert (np.diff(g(np.linspace(-5, 5, 101))) > 0).all()
+        assert np.abs(self.quotients(g, scores) - self.quotients(g, scores + 1)).max() > 1e-3
