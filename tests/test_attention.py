@@ -25,7 +25,7 @@ from selfattn_ref import (
 )
 from tests import oracles
 from tests import oracles_more as exact
-from tests.strategies import problems
+from tests.support.strategies import problems
 
 INF, NAN = math.inf, math.nan
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.longdouble]

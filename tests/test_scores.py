@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from selfattn_ref import scaled_scores, soft_cap
 from tests import oracles
-from tests.strategies import matrices
+from tests.support.strategies import matrices
 
 
 def normal(*shape, seed=0, dtype=np.float64):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from selfattn_ref import cosine_similarity, dot_similarity, euclidean_distance
 from tests import oracles
-from tests.strategies import matrices
+from tests.support.strategies import matrices
 
 FUNCTIONS = [dot_similarity, cosine_similarity, euclidean_distance]
 ORACLES = {

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from selfattn_ref import attention_weights, log_softmax, softmax
 from tests import oracles
-from tests.strategies import NUMBERS, matrices, scores_and_masks
+from tests.support.strategies import NUMBERS, matrices, scores_and_masks
 
 INF, NAN = math.inf, math.nan
 TINY = 2.0**-1022  # below it, numbers have a fixed step and no relative accuracy
