@@ -26,7 +26,8 @@ from tests.support.arrays import normal
 
 GROUPS = """
 pair         x (..., n, d); y (..., m, d) = None
-attention    query (..., Tq, d_k); key (..., Tk, d_k); value (..., Tk, d_v)
+queries      query (..., Tq, d_k); key (..., Tk, d_k)
+attention    @queries; value (..., Tk, d_v)
 options      *; mask (Tq, Tk) = None; bias (Tq, Tk) = None; @numbers; @position
 sequence     x (..., T, d_model); w_query (d_model, d_k); w_key (d_model, d_k); @value
 value        w_value (d_model, d_v)
@@ -41,7 +42,7 @@ inside       mask (H, Tq, Tk) = None; bias (H, Tq, Tk) = None; @numbers; @positi
 d_output     d_output (..., Tq, d_v)
 saved        state = None
 rows         x (..., T, d); positions (..., T)
-numbers      scale = None; soft_cap: 2.0 = None
+numbers      scale: 0.5 = None; soft_cap: 2.0 = None
 position     causal: True = False; offset: 2 = 0
 blocks       window: (3, 1) = None; block_size: (2, 3) = None
 shares       scores (..., Tq, Tk); *; mask (Tq, Tk) = None
@@ -56,7 +57,7 @@ TABLE = """
 similarity | cosine_similarity | @pair | (..., n, m)
 similarity | dot_similarity | @pair | (..., n, m)
 similarity | euclidean_distance | @pair | (..., n, m)
-scores | scaled_scores | query (..., Tq, d_k); key (..., Tk, d_k); *; scale = None | (..., Tq, Tk)
+scores | scaled_scores | @queries; *; scale: 0.5 = None | (..., Tq, Tk)
 scores | soft_cap | scores (..., n); cap: 2.0 | (..., n)
 masks | causal_mask | Tq: 5; Tk: 7 = None; *; offset: 2 = 0 | bool (Tq, Tk)
 masks | padding_mask | lengths (...); Tk: 7 | bool (..., 1, Tk)
@@ -72,8 +73,8 @@ heads | merge_heads | x (..., h, T, d) | (..., T, h·d)
 heads | multi_head_attention | @two; @heads | (..., Tq, d_output)
 heads | repeat_key_value_heads | x (..., Hkv, T, d); num_heads: 6 | (..., H, T, d)
 heads | split_heads | x (..., T, h·d); num_heads: 3 | (..., h, T, d)
-positions | rotate_pairs | @rows; *; base = 10000.0; interleaved = False | (..., T, d)
-positions | sinusoidal_encoding | T: 5; d_model: 4; *; base = 10000.0 | float64 (T, d_model)
+positions | rotate_pairs | @rows; *; base: 50.0 = 10000.0; interleaved: True = False | (..., T, d)
+positions | sinusoidal_encoding | T: 5; d_model: 4; *; base: 50.0 = 10000.0 | float64 (T, d_model)
 cache | KeyValueCache.attend | @cached; @now | (..., T, d_v); (..., T, d_v)
 gradients | scaled_dot_product_attention_vjp | @attention; @d_output; @options | @roles
 gradients | self_attention_vjp | @sequence; d_output (..., T, d_v); @within | @projections

@@ -137,6 +137,10 @@ def test_a_number_beside_the_arrays_may_be_of_any_kind(call):
             for name, value in arguments.items()
             if (isinstance(value, float) and kind not in (np.int8, np.uint16))
             or (type(value) is int and kind in (np.int8, np.uint16, np.array))
-        } | ({"causal": kind(True)} if kind is np.array and "causal" in arguments else {})
+        } | {
+            name: np.array(value)
+            for name, value in arguments.items()
+            if isinstance(value, bool) and kind is np.array
+        }
         for result, other in zip(call(**arguments | given), expected, strict=True):
             assert same_bits(np.asarray(result), np.asarray(other)), (kind, given)

@@ -20,9 +20,12 @@ def exact(array):
     array = np.asarray(array)
     if array.ndim:
         return [exact(row) for row in array]
-    head = float(array)  # a longdouble is the sum of a double and of what that leaves
-    rest = float(array - np.longdouble(head)) if array.dtype == np.longdouble else 0.0
-    return mp50.mpf(head) + (mp50.mpf(rest) if mp50.isfinite(rest) else 0)
+    if array.dtype != np.longdouble:
+        return mp50.mpf(float(array))
+    mantissa, exponent = np.frexp(array)  # within the range of a double, the sum of two of them
+    head = float(mantissa)
+    rest = float(mantissa - np.longdouble(head)) if np.isfinite(array) else 0.0
+    return mp50.ldexp(mp50.mpf(head) + mp50.mpf(rest), int(exponent))
 
 
 # --- matrices ---------------------------------------------------------------------------------
