@@ -24,13 +24,13 @@ test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest
 
 test-deep: $(READY) ## Run the property tests with a far larger budget
-	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/meta
+	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/project
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
 
-mutants: $(READY) ## Break the library in every named way and require that the tests notice
-	@$(PY) -m tests.meta.mutants
+mutants: $(READY) ## Put every listed slip into the library and require that the tests notice
+	@$(PY) -m tests.mutation
 
 bench: ## Measure speed and memory beside PyTorch and JAX: a table and a figure in _build/bench
 	@bash tools/peers.sh -m benchmarks
@@ -48,7 +48,7 @@ serve: book ## Build the book and serve it at a local address
 	@$(PY) -m tools.serve_book
 
 examples: $(READY) ## Derive every worked example again and compare with its data
-	@$(PY) -m tests.derivations
+	@$(PY) -m derivations
 
 lock: ## Write requirements.txt anew from requirements.in: newest versions, pinned and hashed
 	@bash tools/lock.sh

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Make the virtual environment $1 from the requirements file $2, and from the file $3 on top if one is
-# given, or say in one line what is missing.
+# Make the virtual environment $1 from the pinned requirements $2, and from the file $3 on top if one is
+# given. Where $3 is -, only from the requirements on standard input, under the pins of $2. Or say in
+# one line what is missing.
 set -euo pipefail
 venv=$1
 pinned=$2
@@ -21,20 +22,28 @@ echo "Making the environment $venv with $("$python" --version) (once; about a mi
 rm -rf "$venv"
 trap 'rm -rf "$venv"' EXIT # whatever goes wrong, nothing half-made is left
 "$python" -m venv "$venv" || fail "could not make the environment $venv: is the disk full?"
-if command -v uv >/dev/null 2>&1; then
-    install=(uv pip install --python "$venv/bin/python")
-else
-    install=("$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off --quiet)
+install() { # what is to be installed, options: a line for each package, so that one sees it go on
+    local what=$1 status=0
+    echo "Installing $what …"
+    if command -v uv >/dev/null 2>&1; then
+        uv pip install --python "$venv/bin/python" "${@:2}" || status=$?
+    else
+        "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "${@:2}" |
+            sed -un 's/^Collecting \([^ ]*\).*/  \1/p; s/^Installing collected.*/  unpacking …/p' || status=$?
+    fi
+    [ "$status" = 0 ] ||
+        fail "$what could not be installed: check the network, then run the same command again."
+}
+if [ "$more" != - ]; then
+    install "the $(grep -c == "$pinned") packages of $pinned" --require-hashes -r "$pinned"
 fi
-"${install[@]}" --require-hashes -r "$pinned" ||
-    fail "the packages of $pinned could not be installed: check the network, then run the same command again."
 if [ -n "$more" ]; then
+    cp "${more/#-//dev/stdin}" "$venv/more.txt"
     # Without their hashes, which pip would then ask of $more too, the pins of $pinned go on
     # to hold, but for a package that $more pins itself.
-    awk -F '==' 'NR == FNR { own[$1]; next } /==/ && !($1 in own) { sub(/ *\\$/, ""); print }' \
-        "$more" "$pinned" >"$venv/constraints.txt"
-    "${install[@]}" --constraint "$venv/constraints.txt" -r "$more" ||
-        fail "the packages of $more could not be installed: check the network, then run the same command again."
+    awk -F '==' 'NR == FNR { if (/==/) own[$1]; next } /==/ && !($1 in own) { sub(/ *\\$/, ""); print }' \
+        "$venv/more.txt" "$pinned" >"$venv/constraints.txt"
+    install "${more/#-/what the tests need}" --constraint "$venv/constraints.txt" -r "$venv/more.txt"
 fi
 trap - EXIT
 touch "$venv/.ready"

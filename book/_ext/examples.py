@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 DATA = Path("selfattn_ref", "worked_examples", "data")
-RECOMPUTED = "tests.test_worked_examples:TestTheLibraryReproducesEveryExample"
+RECOMPUTED = "tests.examples.test_recomputed:TestTheLibraryReproducesEveryExample"
 INDEX = "book/examples/index"
 STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
 

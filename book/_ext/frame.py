@@ -7,9 +7,7 @@ import hashlib
 import html
 import re
 import shutil
-import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -185,22 +183,16 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
 
     context["asset"] = asset
     from book._lib import palette
+    from selfattn_ref import __version__ as version
     from tools.commit import commit
 
     context["paper"], context["ink"] = palette.PAPER, palette.INK
-    context["version"], context["commit"] = version(), commit()
+    context["version"], context["commit"] = version, commit()
     context["year"] = str(app.config.copyright)
     chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "
     context["citation"] = (
-        f"The selfattn_ref contributors ({context['year']}). {chapter}{title}, version {version()}."
+        f"The selfattn_ref contributors ({context['year']}). {chapter}{title}, version {version}."
     )
-
-
-@cache
-def version() -> str:
-    """Return the version of the library, which is that of the book."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    return str(settings["project"]["version"])
 
 
 class Map(SphinxDirective):

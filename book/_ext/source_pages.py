@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.pycode.parser import Parser
 
 THEOREMS = "tests/theorems"
-DERIVATIONS = "tests/derivations"
+DERIVATIONS = "derivations"
 
 
 @cache

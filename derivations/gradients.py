@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import mpmath
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     Real,
     divided_by_root,
@@ -17,7 +17,7 @@ from tests.derivations.algebra import (
     real,
     transpose,
 )
-from tests.derivations.attention import Mask, attend
+from derivations.attention import Mask, attend
 
 
 class Gradients(NamedTuple):

@@ -4,7 +4,7 @@ Nothing here imports NumPy or selfattn_ref. Decimals are read from the example f
 fractions; exponentials and roots are taken with 50 digits; sums are plain loops. Only the last step
 rounds, to the nearest double.
 
-    python -m tests.derivations                   derive every example and compare
-    python -m tests.derivations --write SA010     fill in the expected values of a new example
-    python -m tests.derivations --release SA010   enter it in released.json: from now on it is fixed
+    python -m derivations                   derive every example and compare
+    python -m derivations --write SA010     fill in the expected values of a new example
+    python -m derivations --release SA010   enter it in released.json: from now on it is fixed
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from tests.meta.test_strict_build import HEADER, build
+from tests.pages.test_strict_build import HEADER, build
 
 LESSON = """
 (label-{name})=

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.derivations.documents import (
+from derivations.documents import (
     DATA,
     LEDGER,
     example_files,
@@ -66,7 +66,7 @@ def release(example_id: str, data: Path, ledger: Path) -> int:
 
 
 def main(arguments: Sequence[str], *, data: Path = DATA, ledger: Path = LEDGER) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.derivations")
+    parser = argparse.ArgumentParser(prog="python -m derivations")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--write", metavar="ID", help="fill in the expected values of an example")
     action.add_argument("--release", metavar="ID", help="enter an example in the ledger")

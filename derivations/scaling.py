@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import Matrix, Real, Vector, dot, real, softmax, square_root
-from tests.derivations.kinds import Expected, Inputs
+from derivations.algebra import Matrix, Real, Vector, dot, real, softmax, square_root
+from derivations.kinds import Expected, Inputs, derivation
 
 
 def dot_products_of_all_vectors(values: Vector, width: int) -> Counter[Fraction]:
@@ -25,6 +25,7 @@ def mean_and_variance(counts: Counter[Fraction]) -> tuple[Fraction, Fraction]:
     return mean, squares / total
 
 
+@derivation
 def dot_products_of_signs(inputs: Inputs) -> Expected:
     expected: Expected = {"mean": [], "variance": [], "variance_scaled": []}
     for width, word in zip(map(int, inputs["widths"]), ("one", "two", "four"), strict=True):
@@ -38,6 +39,7 @@ def dot_products_of_signs(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
 def moments_of_dot_products(inputs: Inputs) -> Expected:
     entry_mean, entry_variance = mean_and_variance(Counter(inputs["entries"]))
     widths = [int(width) for width in inputs["widths"]]
@@ -69,6 +71,7 @@ def spectral_norm(symmetric: Matrix) -> Real:
     return max(abs(value) for value in eigenvalues)
 
 
+@derivation
 def saturated_and_scaled_softmax(inputs: Inputs) -> Expected:
     root = square_root(inputs["width"])
     scaled_scores = [real(score) / root for score in inputs["scores"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     cosine,
     divided_by_root,
@@ -12,8 +12,8 @@ from tests.derivations.algebra import (
     square_root,
     transpose,
 )
-from tests.derivations.attention import roles, weights_of
-from tests.derivations.kinds import Expected, Inputs
+from derivations.attention import roles, weights_of
+from derivations.kinds import Expected, Inputs, derivation
 
 
 def cosines(vectors: Matrix) -> Matrix:
@@ -25,6 +25,7 @@ def stretched(inputs: Inputs) -> Matrix:
     return product(inputs["vectors"], transpose(inputs["stretch"]))
 
 
+@derivation
 def a_stretch_of_two_axes(inputs: Inputs) -> Expected:
     before, after = inputs["vectors"], stretched(inputs)
     return {
@@ -36,6 +37,7 @@ def a_stretch_of_two_axes(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def a_stretch_of_two_vectors(inputs: Inputs) -> Expected:
     before, after = cosines(inputs["vectors"]), cosines(stretched(inputs))
     return {
@@ -47,6 +49,7 @@ def a_stretch_of_two_vectors(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def scores_in_both_directions(inputs: Inputs) -> Expected:
     vectors, w_query, w_key = (inputs[name] for name in ("vectors", "w_query", "w_key"))
     query, key = product(vectors, w_query), product(vectors, w_key)
@@ -64,6 +67,7 @@ def scores_in_both_directions(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def lookup_in_a_dictionary(inputs: Inputs) -> Expected:
     value = inputs["value"]
     scores = dot_products(inputs["query"], inputs["key"])
@@ -79,6 +83,7 @@ def lookup_in_a_dictionary(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def cat_walks_by_the_bank(inputs: Inputs) -> Expected:
     query, key, value = roles(inputs, inputs["embeddings"])
     scores = dot_products(query, key)

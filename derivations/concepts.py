@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     Real,
     cosine,
@@ -24,7 +24,7 @@ from tests.derivations.algebra import (
     softmax,
     transpose,
 )
-from tests.derivations.kinds import Expected, Inputs
+from derivations.kinds import Expected, Inputs, derivation
 
 
 def rounded(x: Real, decimals: int) -> Fraction:
@@ -32,6 +32,7 @@ def rounded(x: Real, decimals: int) -> Fraction:
     return Fraction(int(mpmath.nint(x * 10**decimals)), 10**decimals)
 
 
+@derivation
 def similarities_of_three_words(inputs: Inputs) -> Expected:
     words = inputs["embeddings"]
     dots = dot_products(words, words)
@@ -43,6 +44,7 @@ def similarities_of_three_words(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def cosine_attention_in_two_sentences(inputs: Inputs) -> Expected:
     expected: Expected = {}
     for sense in ("cave", "racket"):
@@ -55,6 +57,7 @@ def cosine_attention_in_two_sentences(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
 def averages_of_two_sentences(inputs: Inputs) -> Expected:
     expected: Expected = {}
     for sense in ("kitchen", "git"):
@@ -65,10 +68,12 @@ def averages_of_two_sentences(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
 def dot_products_of_five_words(inputs: Inputs) -> Expected:
     return {"dot": dot_products(inputs["embeddings"], inputs["embeddings"])}
 
 
+@derivation
 def softmax_by_hand(inputs: Inputs) -> Expected:
     exponentials = [exponential(score) for score in inputs["scores"]]
     return {
@@ -83,11 +88,13 @@ def parameter_free(words: Matrix) -> tuple[Matrix, Matrix]:
     return weights, product(weights, words)
 
 
+@derivation
 def attention_without_parameters(inputs: Inputs) -> Expected:
     weights, context = parameter_free(inputs["embeddings"])
     return {"weights": weights, "context": context}
 
 
+@derivation
 def one_word_in_two_sentences(inputs: Inputs) -> Expected:
     words = inputs["embeddings"]
     bank = inputs["words"].index("Bank")
@@ -102,6 +109,35 @@ def one_word_in_two_sentences(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
+def two_banks(inputs: Inputs) -> Expected:
+    expected: Expected = {}
+    for sense in ("money", "river"):
+        words = rows(inputs["embeddings"], inputs[f"sentence_{sense}"])
+        expected[f"scores_{sense}"] = dot_products(words, words)
+        expected[f"weights_{sense}"], expected[f"context_{sense}"] = parameter_free(words)
+    return expected
+
+
+@derivation
+def two_banks_with_roles(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    query, key, value = (product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value"))
+    expected: Expected = {"query": query, "key": key, "value": value}
+    for sense in ("money", "river"):
+        sentence = inputs[f"sentence_{sense}"]
+        scores = dot_products(rows(query, sentence), rows(key, sentence))
+        scaled_scores = divided_by_root(scores, len(key[0]))
+        weights = [softmax(row) for row in scaled_scores]
+        expected[f"scores_{sense}"] = scores
+        expected[f"scaled_scores_{sense}"] = scaled_scores
+        expected[f"weights_{sense}"] = weights
+        expected[f"output_{sense}"] = product(weights, rows(value, sentence))
+        expected[f"parameter_free_weights_{sense}"] = parameter_free(rows(words, sentence))[0]
+    return expected
+
+
+@derivation
 def roles_of_one_word(inputs: Inputs) -> Expected:
     return {
         role: product([inputs["embedding"]], inputs[f"w_{role}"])[0]
@@ -109,6 +145,7 @@ def roles_of_one_word(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def attention_with_learned_roles(inputs: Inputs) -> Expected:
     words = inputs["embeddings"]
     query, key, value = (product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value"))
@@ -129,6 +166,7 @@ def attention_with_learned_roles(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def scores_and_variances(inputs: Inputs) -> Expected:
     query, key = inputs["query"], inputs["key"]
     scores = dot_products(query, key)
@@ -144,6 +182,7 @@ def scores_and_variances(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def one_phrase_under_three_matrices(inputs: Inputs) -> Expected:
     words = inputs["embeddings"]
     expected: Expected = {}
@@ -158,12 +197,14 @@ def one_phrase_under_three_matrices(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
 def attention_without_mask(inputs: Inputs) -> Expected:
     query, key, value = inputs["query"], inputs["key"], inputs["value"]
     weights = [softmax(row) for row in divided_by_root(dot_products(query, key), len(key[0]))]
     return {"weights": weights, "output": product(weights, value)}
 
 
+@derivation
 def softmax_at_three_temperatures(inputs: Inputs) -> Expected:
     expected: Expected = {"weights": [], "entropy": [], "optimum": []}
     for temperature in inputs["temperatures"]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     Real,
     Vector,
@@ -22,13 +22,13 @@ from tests.derivations.algebra import (
     softmax,
     transpose,
 )
-from tests.derivations.attention import attend, causal, roles
-from tests.derivations.gradients import (
+from derivations.attention import attend, causal, roles
+from derivations.gradients import (
     attention_gradients,
     central_differences,
     require_agreement,
 )
-from tests.derivations.kinds import Expected, Inputs
+from derivations.kinds import Expected, Inputs, derivation
 
 
 def split(x: Matrix, heads: int) -> list[Matrix]:
@@ -40,6 +40,7 @@ def merge(heads: list[Matrix]) -> Matrix:
     return [[entry for row in same for entry in row] for same in zip(*heads, strict=True)]
 
 
+@derivation
 def two_heads(inputs: Inputs) -> Expected:
     heads = int(inputs["num_heads"])
     projected = roles(inputs, inputs["embeddings"])
@@ -67,6 +68,7 @@ def two_heads(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def grouped_heads(inputs: Inputs) -> Expected:
     heads, shared = int(inputs["num_heads"]), int(inputs["num_key_value_heads"])
     query, key, value = roles(inputs, inputs["embeddings"])
@@ -100,6 +102,7 @@ def sines_and_cosines(length: int, width: int, base: Fraction) -> Matrix:
     return encoding
 
 
+@derivation
 def words_in_another_order(inputs: Inputs) -> Expected:
     words = inputs["embeddings"]
     reverse, cycle = (rows(words, inputs[name]) for name in ("reversal", "cycle"))
@@ -135,6 +138,7 @@ def rotated(x: Vector, position: Real, frequencies: Vector, *, neighbors: bool =
     return result
 
 
+@derivation
 def rotation_by_position(inputs: Inputs) -> Expected:
     query, key, positions = inputs["query"], inputs["key"], inputs["positions"]
     width = len(query)
@@ -187,6 +191,7 @@ def merged_state(one: State, other: State) -> State:
     return highest, a * one[1] + b * other[1], weighted
 
 
+@derivation
 def softmax_in_one_pass(inputs: Inputs) -> Expected:
     value, size = inputs["value"], int(inputs["block_size"])
     limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
@@ -228,6 +233,7 @@ def softmax_in_one_pass(inputs: Inputs) -> Expected:
     return dict(columns)
 
 
+@derivation
 def gradient_by_hand(inputs: Inputs) -> Expected:
     names = ("embeddings", "w_query", "w_key", "w_value")
     d_output = inputs["d_output"]

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import mpmath
 
-from tests.derivations.algebra import (
-    Matrix,
+from derivations.algebra import (
     Vector,
     divided_by_root,
     dot_products,
@@ -20,11 +19,12 @@ from tests.derivations.algebra import (
     softmax,
     transpose,
 )
-from tests.derivations.attention import Mask, attend, causal, roles, weights_of
-from tests.derivations.gradients import attention_gradients
-from tests.derivations.kinds import Expected, Inputs
+from derivations.attention import attend, causal, roles, weights_of
+from derivations.gradients import attention_gradients
+from derivations.kinds import Expected, Inputs, derivation
 
 
+@derivation
 def causal_attention(inputs: Inputs) -> Expected:
     query, key, value = inputs["query"], inputs["key"], inputs["value"]
     mask = causal(len(key))
@@ -46,6 +46,7 @@ def added(scores: Vector, mask: list[bool], sentinel: Fraction) -> Vector:
     return [score if may else score + sentinel for score, may in zip(scores, mask, strict=True)]
 
 
+@derivation
 def four_wrong_masks(inputs: Inputs) -> Expected:
     scores, mask, nobody = inputs["scores"], inputs["mask"], inputs["mask_nobody"]
     low_scores, sentinel = inputs["low_scores"], inputs["sentinel"]
@@ -97,6 +98,7 @@ def nan_by_the_book(inputs: Inputs) -> tuple[list[list[bool]], list[list[bool]]]
     return is_nan(weights, value), is_nan([list(c) for c in zip(*weights, strict=True)], d_output)
 
 
+@derivation
 def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
     query, key, value, mask = (inputs[name] for name in ("query", "key", "value", "mask"))
     weights, output = attend(query, key, value, mask)
@@ -116,22 +118,18 @@ def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
     }
 
 
-def parameter_free_layer(words: Matrix, mask: Mask | None) -> tuple[Matrix, Matrix]:
-    return attend(words, words, words, mask)
-
-
+@derivation
 def two_layers_with_and_without_a_mask(inputs: Inputs) -> Expected:
     expected: Expected = {}
-    masks = {"full": None, "causal": causal(len(inputs["embeddings"]))}
-    words = dict.fromkeys(masks, inputs["embeddings"])
-    for layer in ("first", "second"):
-        for kind, mask in masks.items():
-            weights, words[kind] = parameter_free_layer(words[kind], mask)
-            expected[f"{layer}_weights_{kind}"] = weights
-            expected[f"{layer}_output_{kind}"] = words[kind]
+    for kind, mask in (("full", None), ("causal", causal(len(inputs["embeddings"])))):
+        words = inputs["embeddings"]
+        for layer in ("first", "second"):
+            expected[f"{layer}_weights_{kind}"], words = attend(words, words, words, mask)
+            expected[f"{layer}_output_{kind}"] = words
     return expected
 
 
+@derivation
 def one_more_token(inputs: Inputs) -> Expected:
     expected: Expected = {}
     for number, length in (("five", 5), ("six", 6)):
@@ -143,6 +141,7 @@ def one_more_token(inputs: Inputs) -> Expected:
     return expected
 
 
+@derivation
 def one_token_at_a_time(inputs: Inputs) -> Expected:
     key: list[Vector] = []
     value: list[Vector] = []
@@ -166,6 +165,7 @@ def one_token_at_a_time(inputs: Inputs) -> Expected:
     }
 
 
+@derivation
 def perplexity_of_four_tokens(inputs: Inputs) -> Expected:
     probabilities = inputs["probabilities"]
     if any(sum(row) != 1 for row in probabilities):

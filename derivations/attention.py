@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from tests.derivations.algebra import (
+from derivations.algebra import (
     Matrix,
     divided_by_root,
     dot_products,
@@ -37,6 +37,7 @@ def attend(query: Matrix, key: Matrix, value: Matrix, mask: Mask | None = None) 
     return Attention(weights, product(weights, value))
 
 
-def roles(inputs: Any, words: Matrix) -> list[Matrix]:
+def roles(inputs: Any, words: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Return queries, keys and values of the words."""
-    return [product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value")]
+    query, key, value = (product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value"))
+    return query, key, value

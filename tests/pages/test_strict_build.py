@@ -52,13 +52,11 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "book/_lib",
         "book/_theme",
         "tests/theorems",
-        "tests/derivations",
+        "derivations",
+        "tests/examples",
     ):
         shutil.copytree(ROOT / name, folder / name)
-    for name in (
-        *("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"),
-        "tests/test_worked_examples.py",
-    ):
+    for name in (*("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"),):
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     (folder / "book" / "index.md").write_text("# Index\n")

@@ -12,10 +12,10 @@ from typing import Any, NoReturn, TypeAlias
 
 import mpmath
 
-from tests.derivations.algebra import DIGITS
-from tests.derivations.examples import DERIVATIONS
+from derivations.algebra import DIGITS
+from derivations.examples import DERIVATIONS
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 LEDGER = Path(__file__).with_name("released.json")
 
@@ -188,7 +188,7 @@ def problems(ledger: Ledger, files: Mapping[str, Document]) -> list[str]:
         if ledger.get(example_id) is None:
             found.append(
                 f"{example_id} has a file but is not released: "
-                f"run `python -m tests.derivations --release {example_id}`."
+                f"run `python -m derivations --release {example_id}`."
             )
         elif ledger[example_id] != fingerprint(document):
             found.append(

@@ -1,0 +1,11 @@
+"""The derivation of every worked example; a module for each part of the book holds them.
+
+Each takes the inputs of the example and returns every expected value.
+"""
+
+from __future__ import annotations
+
+from derivations import analogies, beyond, causal, concepts, scaling
+from derivations.kinds import DERIVATIONS
+
+__all__ = ["DERIVATIONS", "analogies", "beyond", "causal", "concepts", "scaling"]

@@ -1,0 +1,312 @@
+"""The files of the worked examples, their derivations, and the ledger of what is released."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+
+import jsonschema
+import mpmath
+import numpy as np
+import pytest
+
+from derivations import documents
+from derivations.__main__ import main
+from derivations.documents import DATA, LEDGER, ROOT, Number, derive, parse, problems, read_ledger
+from derivations.examples import DERIVATIONS
+from derivations.gradients import central_differences, require_agreement
+from selfattn_ref.worked_examples import load
+
+TEXTS = {name: path.read_text("utf-8") for name, path in documents.example_files().items()}
+DOCUMENTS = {name: parse(text) for name, text in TEXTS.items()}
+SCHEMA = json.loads((DATA / "schema.json").read_text("utf-8"))
+EVERY_EXAMPLE = pytest.mark.parametrize("name", DOCUMENTS)
+
+
+def validate(document):
+    checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+    jsonschema.Draft202012Validator(SCHEMA, format_checker=checker).validate(document)
+
+
+def numbers(value):
+    if isinstance(value, list):
+        return [number for item in value for number in numbers(item)]
+    return [value] if isinstance(value, Number) else []
+
+
+def with_first_number(value, number):
+    if isinstance(value, list):
+        return [with_first_number(value[0], number), *value[1:]]
+    return number
+
+
+class TestFiles:
+    def test_the_folder_holds_the_examples_and_a_valid_schema_only(self):
+        assert {path.name for path in DATA.iterdir()} == {
+            *(f"{name}.json" for name in DOCUMENTS),
+            "schema.json",
+        }
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+    @EVERY_EXAMPLE
+    def test_a_file_follows_the_schema_in_the_layout_that_is_written(self, name):
+        validate(json.loads(TEXTS[name]))
+        assert DOCUMENTS[name]["id"] == name
+        assert list(DOCUMENTS[name]) == SCHEMA["required"]
+        assert documents.file_text(DOCUMENTS[name]) == TEXTS[name]
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda d: d.pop("why"),
+            lambda d: d.update(note="not in the format"),
+            lambda d: d.update(id="SA5"),
+            lambda d: d.update(released="2026-13-01"),
+            lambda d: d.update(page="concepts/02_similarity"),
+            lambda d: d.update(topics=[]),
+            lambda d: d["provenance"].update(source="/tmp/notes.txt"),
+            lambda d: d["inputs"]["sentence_cave"].update(value=[0.5, 1]),
+            lambda d: d["inputs"]["embeddings"].pop("description"),
+            lambda d: d["expected"]["weights_cave"].update(shape="2x2"),
+            lambda d: d["expected"]["weights_cave"].update(value=["-inf"]),
+            lambda d: d["tolerance"].update(absolute=0.1),
+        ],
+    )
+    def test_the_schema_rejects_a_damaged_file(self, damage):
+        document = json.loads(TEXTS["SA002"])
+        damage(document)
+        with pytest.raises(jsonschema.ValidationError):
+            validate(document)
+
+    @EVERY_EXAMPLE
+    def test_its_arrays_are_rectangular_its_inputs_short_and_its_indices_within(self, name):
+        inputs = DOCUMENTS[name]["inputs"]
+        for entry in DOCUMENTS[name]["expected"].values():
+            assert entry["shape"] == str(documents.shape(entry["value"]))
+        for entry in inputs.values():
+            documents.shape(entry["value"])  # raises for rows of different lengths
+            assert all(re.fullmatch(r"-?\d{1,5}(\.\d{1,12})?", n) for n in numbers(entry["value"]))
+            if "indices_of" in entry:
+                target = inputs[entry["indices_of"]]["value"]
+                assert all(0 <= int(index) < len(target) for index in entry["value"])
+        if "words" in inputs and "embeddings" in inputs:
+            assert len(inputs["words"]["value"]) == len(inputs["embeddings"]["value"])
+
+    def test_titles_differ_and_an_example_supersedes_an_earlier_one(self):
+        assert len({document["title"] for document in DOCUMENTS.values()}) == len(DOCUMENTS)
+        for name, document in DOCUMENTS.items():
+            earlier = document["supersedes"]
+            assert earlier is None or (earlier in DOCUMENTS and earlier < name)
+
+    @pytest.mark.parametrize(
+        "text, message",
+        [
+            ('{"value": NaN}', "NaN is not JSON"),
+            ('{"value": -Infinity}', "-Infinity is not JSON"),
+            ('{"value": 1, "value": 2}', "repeated key: value"),
+        ],
+    )
+    def test_what_is_not_strict_json_is_refused(self, text, message):
+        with pytest.raises(ValueError, match=message):
+            parse(text)
+
+    def test_rows_of_different_lengths_are_refused(self):
+        with pytest.raises(ValueError, match="different lengths"):
+            documents.shape([["1", "2"], ["3"]])
+
+
+class TestDerivations:
+    @EVERY_EXAMPLE
+    def test_a_derivation_gives_every_stored_digit(self, name):
+        expected = DOCUMENTS[name]["expected"]
+        derived = derive(DOCUMENTS[name])
+        assert derived == {key: entry["value"] for key, entry in expected.items()}
+        assert documents.with_derived_values(DOCUMENTS[name]) == DOCUMENTS[name]
+        key, value = next((k, v) for k, v in derived.items() if numbers(v))
+        neighbor = np.nextafter(float(numbers(value)[0]), np.inf).item()
+        assert derived[key] != with_first_number(value, Number(repr(neighbor)))
+
+    def test_every_derivation_belongs_to_an_example(self):
+        assert {d["derivation"]["function"] for d in DOCUMENTS.values()} == set(DERIVATIONS)
+
+    @pytest.mark.parametrize("spoiled", [None, "numpy", "selfattn_ref"])
+    def test_they_import_neither_numpy_nor_the_library(self, spoiled, tmp_path):
+        shutil.copytree(LEDGER.parent, tmp_path / "derivations")
+        (tmp_path / "selfattn_ref.py").touch()
+        if spoiled:
+            with (tmp_path / "derivations" / "algebra.py").open("a", encoding="utf-8") as module:
+                module.write(f"import {spoiled}\n")
+        code = "import sys, derivations.__main__\nprint(*sys.modules)"
+        command = [sys.executable, "-c", code]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        loaded = {module.partition(".")[0] for module in run.stdout.split()}
+        assert "mpmath" in loaded
+        assert loaded & {"numpy", "selfattn_ref"} == ({spoiled} if spoiled else set())
+
+    def test_a_name_that_is_not_derived_is_an_error(self):
+        document = parse(TEXTS["SA004"])
+        document["expected"]["cosine"] = document["expected"].pop("dot")
+        with pytest.raises(ValueError, match=r"SA004 expects cosine, but .* derives dot"):
+            derive(document)
+
+    def test_a_gradient_that_is_off_is_noticed(self):
+        def cubes(x):
+            return sum(entry**3 for row in x for entry in row)
+
+        with mpmath.workdps(50):
+            x = [[Fraction(1, 3), Fraction(2)], [Fraction(-1), Fraction(0)]]
+            numerical = central_differences(cubes, x)
+            exactly = [[3 * entry**2 for entry in row] for row in x]
+            require_agreement("d_x", exactly, numerical)
+            exactly[1][0] += Fraction(1, 10**30)
+            with pytest.raises(ArithmeticError, match=r"d_x is off by 1\.0e-30"):
+                require_agreement("d_x", exactly, numerical)
+
+    def test_probabilities_that_do_not_add_up_to_one_are_refused(self):
+        document = parse(TEXTS["SA032"])
+        document["inputs"]["probabilities"]["value"][1][0] = Number("0.06")
+        with pytest.raises(ArithmeticError, match="do not add up to one"):
+            derive(document)
+
+
+def ledgers_of_earlier_versions():
+    """Return the ledger of every tagged version that has one, by tag."""
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        return {}
+
+    def run(*arguments):
+        return subprocess.run([git, *arguments], cwd=ROOT, capture_output=True, text=True)
+
+    path = LEDGER.relative_to(ROOT).as_posix()
+    shown = {tag: run("show", f"{tag}:{path}") for tag in run("tag", "--list", "v*").stdout.split()}
+    return {tag: json.loads(s.stdout) for tag, s in shown.items() if s.returncode == 0}
+
+
+class TestLedger:
+    def test_the_ledger_and_the_examples_agree(self):
+        assert problems(read_ledger(), DOCUMENTS) == []
+
+    def test_a_lost_or_changed_id_of_an_earlier_version_is_noticed(self):
+        before = {"SA001": "a", "SA002": "b", "SA003": None, "SA004": None}
+        now = {"SA001": "a", "SA002": "c", "SA003": "d"}
+        assert documents.forgotten(before, now) == ["SA002", "SA004"]
+        assert documents.forgotten(before, before) == []
+        for tag, ledger in ledgers_of_earlier_versions().items():
+            assert documents.forgotten(ledger, read_ledger()) == [], tag
+
+    @pytest.mark.parametrize(
+        "part, change",
+        [
+            ("inputs", lambda d: d["scores"]["value"].__setitem__(0, Number("0.5"))),
+            ("expected", lambda d: d["total"].update(value=Number("0.5"))),
+            ("tolerance", lambda d: d.update(absolute=Number("1e-9"))),
+        ],
+    )
+    def test_a_changed_number_is_noticed_and_the_message_says_what_to_do(self, part, change):
+        changed = parse(TEXTS["SA005"])
+        change(changed[part])
+        assert problems(read_ledger(), {**DOCUMENTS, "SA005": changed}) == [
+            "SA005 is released and its numbers have changed. A released example never changes: "
+            'restore it, give the correction a new id, and name SA005 there as "supersedes".'
+        ]
+
+    def test_prose_and_the_way_to_write_a_number_may_change_and_true_is_not_one(self):
+        changed, mask = parse(TEXTS["SA005"]), parse(TEXTS["SA016"])
+        changed["why"] = "Another reason."
+        assert changed["inputs"]["scores"]["value"][2] == "0.50"
+        changed["inputs"]["scores"]["value"][2] = Number("0.5")
+        assert documents.fingerprint(changed) == read_ledger()["SA005"]
+        mask["expected"]["mask"]["value"][0][0] = Number("1")
+        assert documents.fingerprint(mask) != read_ledger()["SA016"]
+
+    @pytest.mark.parametrize(
+        "ledger, lost, message",
+        [
+            ({"SA005": None}, None, r"SA005 has a file but is not released: .* --release SA005"),
+            ({}, "SA005", "SA005 is released but its file is gone"),
+        ],
+    )
+    def test_what_is_not_released_or_gone_is_noticed(self, ledger, lost, message):
+        files = {name: document for name, document in DOCUMENTS.items() if name != lost}
+        (problem,) = problems(read_ledger() | ledger, files)
+        assert re.match(message, problem)
+
+    def test_an_id_that_the_ledger_lost_is_noticed(self):
+        ledger, files = (
+            {i: x for i, x in all_.items() if i != "SA012"} for all_ in (read_ledger(), DOCUMENTS)
+        )
+        assert "missing: ['SA012']" in problems(ledger, files)[0]
+
+
+class TestCommandLine:
+    @pytest.fixture
+    def copy(self, tmp_path):
+        shutil.copytree(DATA, tmp_path / "data")
+        shutil.copy(LEDGER, tmp_path / "released.json")
+        return {"data": tmp_path / "data", "ledger": tmp_path / "released.json"}
+
+    @pytest.fixture
+    def edited(self, copy):
+        """Return the path of an example in which a number was changed by hand."""
+        path = copy["data"] / "SA004.json"
+        path.write_text(TEXTS["SA004"].replace("1.94", "1.95"), encoding="utf-8")
+        return path
+
+    def test_checking_prints_a_line_for_each_example(self, copy, capsys):
+        assert main([], **copy) == 0
+        assert capsys.readouterr().out.splitlines() == [f"{name} agrees" for name in DOCUMENTS]
+
+    def test_checking_fails_on_a_changed_number_even_if_it_was_released(self, copy, edited, capsys):
+        assert main([], **copy) == 1
+        assert "SA004 is released and its numbers have changed" in capsys.readouterr().out
+        entries = read_ledger() | {"SA004": documents.fingerprint(documents.read(edited))}
+        copy["ledger"].write_text(json.dumps(entries), encoding="utf-8")
+        assert main([], **copy) == 1
+        assert capsys.readouterr().out.count("SA004 differs: dot\n") == 1
+
+    def test_a_new_example_is_written_and_then_released(self, copy):
+        name, new = f"SA{len(DOCUMENTS) + 1:03d}", parse(TEXTS["SA004"])
+        new |= {"id": name, "expected": {"dot": {"description": "To be filled in."}}}
+        path = copy["data"] / f"{name}.json"
+        path.write_text(documents.file_text(new), encoding="utf-8")
+        assert main(["--write", name], **copy) == 0
+        written = documents.read(path)["expected"]["dot"]
+        assert written["value"] == DOCUMENTS["SA004"]["expected"]["dot"]["value"]
+        assert written["shape"] == "(5, 5)"
+        assert main([], **copy) == 1  # not released yet
+        assert main(["--release", name], **copy) == 0
+        assert main([], **copy) == 0
+        now = read_ledger(copy["ledger"])
+        assert {i for i in now if now[i] != read_ledger().get(i)} == {name}
+
+    def test_a_released_example_is_not_overwritten(self, copy, capsys):
+        path = copy["data"] / "SA004.json"
+        changed = TEXTS["SA004"].replace("0.7, 0.8, 0.9", "0.7, 0.8, 0.8")
+        path.write_text(changed, encoding="utf-8")
+        assert main(["--write", "SA004"], **copy) == 1
+        assert path.read_text("utf-8") == changed
+        assert main(["--release", "SA004"], **copy) == 1
+        assert read_ledger(copy["ledger"]) == read_ledger()
+        assert "new id that supersedes it" in capsys.readouterr().out
+        assert main(["--write", "SA009"], **copy) == 0  # it is right, and stays as it is
+        assert (copy["data"] / "SA009.json").read_text("utf-8") == TEXTS["SA009"]
+
+
+class TestTheFileIsWhatIsLoaded:
+    @EVERY_EXAMPLE
+    def test_an_example_has_the_texts_and_the_doubles_of_its_file(self, name):
+        document, example = json.loads(TEXTS[name]), load(name)
+        for field in ("id", "title", "why", "page", "released", "supersedes"):
+            assert getattr(example, field) == document[field]
+        assert list(example.topics) == document["topics"]
+        for field in ("derivation", "provenance", "tolerance"):
+            assert getattr(example, field)._asdict() == document[field]
+        for part in ("inputs", "expected"):
+            loaded = getattr(example, part)
+            assert list(loaded) == list(document[part])
+            for key, entry in document[part].items():
+                assert example.descriptions[key] == entry["description"]
+                assert np.array_equal(loaded[key], entry["value"])

@@ -1,0 +1,153 @@
+"""Put each slip of `slips.txt` into a copy of the library and require that the tests fail.
+
+A test that no error can fail proves nothing. ::
+
+    python -m tests.mutation            # all of them
+    python -m tests.mutation softmax    # those whose module or name contains the word
+
+It exits with 1 if a slip survives, if its text does not stand exactly once in its module, or if the
+tests fail without any.
+"""
+
+import ast
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+ROOT = pathlib.Path(__file__).parents[2]
+SLIPS = pathlib.Path(__file__).with_name("slips.txt")
+PASSED, FAILED = 0, 1  # of pytest; any other exit code means that it could not run the tests
+
+# The tests that notice the slips of a module first, where they have another name than it. The
+# others follow.
+FIRST = {
+    "_boundary": ("boundary", "attention", "scores", "similarity", "masks", "gradients"),
+    "_kernels": ("weights", "attention", "gradients", "masks", "streaming"),
+    "cache": ("cache", "attention"),
+    "heads": ("heads", "attention"),
+    "streaming/blocks": ("streaming", "cache"),
+    "streaming/state": ("streaming",),
+}
+# What is about something other than what the functions compute.
+LEFT_OUT = ("__pycache__", "examples", "mutation", "pages", "peers", "project", "site", "theorems")
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A slip: its module, its name, the text that it takes away and the text in its place."""
+
+    module: str
+    name: str
+    old: str
+    new: str
+
+    def applied(self, root: pathlib.Path) -> str:
+        """Return the text of the module with the slip in it."""
+        text = self.path(root).read_text(encoding="utf-8")
+        if text.count(self.old) != 1 or self.old == self.new:
+            raise ValueError(f"its text stands {text.count(self.old)} times in {self.module}.py")
+        changed = text.replace(self.old, self.new)
+        ast.parse(changed)
+        return changed
+
+    def path(self, root: pathlib.Path) -> pathlib.Path:
+        return root / "selfattn_ref" / f"{self.module}.py"
+
+
+def read_slips(text: str) -> list[Slip]:
+    """Return the slips of the list; a line that is neither taken away nor put in is a name."""
+    found = []
+    for section in re.split(r"^# ", text, flags=re.M)[1:]:
+        module, _, body = section.partition("\n")
+        for match in re.finditer(r"^([^-+#\n].*)\n((?:- .*\n)+)((?:\+ .*\n)*)", body, re.M):
+            old, new = (re.sub(r"^[-+] ", "", part, flags=re.M)[:-1] for part in match.groups()[1:])
+            found.append(Slip(module, match[1], old, new))
+    return found
+
+
+def copy_tree(folder: pathlib.Path) -> None:
+    """Copy the library and what tests it to another folder; links to the rest do."""
+    for path in ROOT.glob("[!._]*"):
+        if path.name in ("selfattn_ref", "tests"):
+            ignore = shutil.ignore_patterns(*LEFT_OUT)
+            shutil.copytree(path, folder / path.name, ignore=ignore)
+        else:
+            (folder / path.name).symlink_to(path)
+
+
+def run_tests(folder: pathlib.Path, tests: list[str]) -> int:
+    """Run tests in a tree until one fails, and return the exit code of pytest."""
+    environment = os.environ | {
+        "HYPOTHESIS_PROFILE": "quick",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True).returncode
+
+
+def ordered_tests(folder: pathlib.Path, module: str) -> list[str]:
+    """Return the test files of a tree, those first that should notice a slip of the module."""
+    files = sorted((folder / "tests").rglob("test_*.py"), key=lambda path: path.stem)
+    first = [f"test_{topic}" for topic in FIRST.get(module, (module,))]
+    files.sort(key=lambda path: first.index(path.stem) if path.stem in first else len(first))
+    return [str(path.relative_to(folder)) for path in files]
+
+
+def outcome(slip: Slip) -> str:
+    """Say what the tests do with a slip."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        copy_tree(folder)
+        slip.path(folder).write_text(slip.applied(folder), encoding="utf-8")
+        code = run_tests(folder, ordered_tests(folder, slip.module))
+    return {FAILED: "killed", PASSED: "SURVIVED"}.get(code, f"pytest could not run, exit {code}")
+
+
+def main(words: list[str]) -> int:
+    """Run the slips whose module or name contains one of the words; return the exit code."""
+    every = read_slips(SLIPS.read_text(encoding="utf-8"))
+    chosen = [s for s in every if not words or any(w in f"{s.module} {s.name}" for w in words)]
+    if not chosen:
+        print("No slip has such a name.")
+        return 1
+    if len({(slip.module, slip.name) for slip in every}) != len(every):
+        print("Two slips have one name.")
+        return 1
+    for slip in chosen:
+        try:
+            slip.applied(ROOT)
+        except (ValueError, SyntaxError) as error:
+            print(f"{slip.module}: {slip.name}: {error}")
+            return 1
+    with tempfile.TemporaryDirectory() as name:
+        copy_tree(pathlib.Path(name))
+        # Otherwise every slip would seem to be noticed.
+        if run_tests(pathlib.Path(name), ["tests"]) != PASSED:
+            print("The tests fail without any slip.")
+            return 1
+    start, bad = time.perf_counter(), []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {pool.submit(outcome, slip): slip for slip in chosen}
+        for count, done in enumerate(as_completed(running), 1):
+            slip = running[done]
+            if done.result() != "killed":
+                bad.append(slip)
+            print(f"{count:3}/{len(chosen)}  {slip.module}: {slip.name}: {done.result()}")
+            sys.stdout.flush()
+    seconds = time.perf_counter() - start
+    print(f"{len(chosen) - len(bad)} of {len(chosen)} slips noticed in {seconds:.0f} s")
+    for slip in bad:
+        print(f"NOT NOTICED  {slip.module}: {slip.name}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,65 @@
+"""What the repository says about itself, where it can be looked up: one version, one tree."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+import selfattn_ref
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = selfattn_ref.__version__
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def text(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def folders(parent):
+    """Return the folders in a folder that hold a file which is not made."""
+    made = re.compile(r"_build|__pycache__|\.git|\.venv.*|\.\w+_cache|\.hypothesis")
+    return {
+        path.name
+        for path in parent.iterdir()
+        if path.is_dir()
+        and not made.fullmatch(path.name)
+        and any(p.is_file() and "__pycache__" not in p.parts for p in path.rglob("*"))
+    }
+
+
+class TestVersion:
+    def test_it_is_that_of_the_citation_and_of_the_newest_changes(self):
+        assert SETTINGS["project"]["dynamic"] == ["version"]
+        assert yaml.safe_load(text("CITATION.cff"))["version"] == VERSION
+        newest = re.search(r"^## (\S+?),? ", text("CHANGELOG.md"), re.M)
+        assert newest[1] == VERSION
+
+    def test_what_readers_are_told_to_cite_has_it(self):
+        for name in ("README.md", "book/index.md"):
+            assert re.findall(r"selfattn_ref (\d\S+\d)", text(name)) == [VERSION], name
+
+
+class TestLayout:
+    def rows(self):
+        table = text("README.md").partition("## Layout")[2]
+        return re.findall(r"^\| (`.+?) \| (.+) \|$", table, re.M)
+
+    def test_the_table_names_every_folder_once_and_its_folders(self):
+        named = []
+        for first, second in self.rows():
+            for name in re.findall(r"`([^`]+)`", first):
+                assert (ROOT / name).exists(), name
+            if first.endswith("/`"):
+                named.append(name[:-1])
+                assert sorted(re.findall(r"`([^`]+)/`", second)) == sorted(folders(ROOT / name))
+        assert sorted(named) == sorted(folders(ROOT))
+
+    def test_a_folder_that_nobody_named_is_noticed(self, tmp_path):
+        (tmp_path / "new" / "__pycache__").mkdir(parents=True)
+        (tmp_path / "new" / "__pycache__" / "module.pyc").touch()
+        assert folders(tmp_path) == set()
+        (tmp_path / "new" / "module.py").touch()
+        assert folders(tmp_path) == {"new"}

@@ -1,0 +1,97 @@
+"""The wheel that `pip install .` makes, used far from the sources: `make test-project`."""
+
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from selfattn_ref import __version__
+from selfattn_ref.worked_examples import ids
+from tests.project.rehearsal import copied
+
+USE = """
+import importlib.metadata, pathlib, sys
+import numpy
+import selfattn_ref, selfattn_ref.streaming
+from selfattn_ref.worked_examples import ids, load
+
+assert pathlib.Path(selfattn_ref.__file__).is_relative_to(sys.argv[1])
+assert importlib.metadata.version("selfattn_ref") == selfattn_ref.__version__
+x = load("SA006").inputs["embeddings"]
+load("SA006").check(context=selfattn_ref.streaming_attention(x, x, x, scale=1.0))
+print(*ids())
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the wheel of a copy of the sources, built with the tools that are pinned."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    built = run(*command, "--quiet", "--wheel-dir", folder, copied(folder / "sources"), cwd=folder)
+    assert built.returncode == 0, built.stderr
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_it_holds_the_library_its_data_its_types_and_nothing_else(wheel):
+    assert wheel.name == f"selfattn_ref-{__version__}-py3-none-any.whl"
+    package = Path(__file__).parents[2] / "selfattn_ref"
+    sources = {
+        path.relative_to(package.parent).as_posix()
+        for path in package.rglob("*")
+        if path.suffix in {".py", ".json", ".typed"}
+    }
+    held = set(zipfile.ZipFile(wheel).namelist())
+    assert {name for name in held if ".dist-info/" not in name} == sources
+    assert "selfattn_ref/py.typed" in held
+    assert any(name.endswith("licenses/LICENSE") for name in held)
+
+
+def test_it_declares_what_it_needs(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+    fields = archive.read(name).decode().partition("\n\n")[0].splitlines()
+    assert {f"Version: {__version__}", "Requires-Python: >=3.11", "License-Expression: MIT"} <= {
+        *fields
+    }
+    assert [f for f in fields if f.startswith("Requires-Dist")] == ["Requires-Dist: numpy>=2.0"]
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """Return the Python of a new environment that has the wheel, and NumPy as this one has it."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    (place,) = folder.glob("lib/python*/site-packages")
+    (place / "numpy.pth").write_text(sysconfig.get_path("purelib"))
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", place]
+    subprocess.run([sys.executable, *install, wheel], check=True)
+    return folder / "bin" / "python"
+
+
+def run(*command, cwd):
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+
+
+def test_installed_elsewhere_it_loads_every_example_and_computes(python, tmp_path):
+    used = run(python, "-I", "-W", "error", "-c", USE, python.parents[1], cwd=tmp_path)
+    assert used.returncode == 0, used.stderr
+    assert used.stdout.split() == list(ids())
+
+
+def test_a_program_that_uses_it_is_checked_by_its_types(python, tmp_path):
+    (tmp_path / "program.py").write_text(
+        "from selfattn_ref.worked_examples import load\n"
+        "from selfattn_ref import causal_mask\n"
+        "reveal_type(load)\n"
+        "causal_mask(3, ofset=1)\n"
+    )
+    mypy = (sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "program.py")
+    told = run(*mypy, cwd=tmp_path).stdout
+    assert "WorkedExample" in told
+    assert 'Unexpected keyword argument "ofset"' in told
