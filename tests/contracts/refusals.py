@@ -38,10 +38,6 @@ mask=ones(5, 7)
 mask=ones(5, 7, dtype=np.int8)
     TypeError: mask must be boolean (True = this query may attend to this key), got dtype int8;
     numbers to add to the scores are a bias
-mask=np.ma.ones((5, 7), bool)
-    TypeError: mask is a masked array, whose mask would be lost: pass mask.filled()
-mask=[[True], [True, False]]
-    ValueError: mask is ragged: its rows must all have the same length
 mask=ones(5, 3, dtype=bool)
     ValueError: mask (5, 3) and scores (5, 7): each axis of mask, counted from the last, must be
     equal to that of the scores, or 1
@@ -117,14 +113,8 @@ bias=ones(1, 1, dtype=int)
     a boolean mask
 bias=ones(1, 1, dtype=complex)
     TypeError: bias must hold real numbers, got dtype complex128
-bias=np.ma.ones((1, 1))
-    TypeError: bias is a masked array, whose mask would be lost: pass bias.filled()
-bias=[[1.0], [1.0, 2.0]]
-    ValueError: bias is ragged: its rows must all have the same length
 
 == all with scale
-scale=inf
-    ValueError: scale must be finite, got inf
 scale=np.float64(-inf)
     ValueError: scale must be finite, got -inf
 scale=np.longdouble(nan)
@@ -133,43 +123,15 @@ scale=-(10**400)
     ValueError: scale must be finite, got -inf
 scale=Fraction(10**400)
     ValueError: scale must be finite, got inf
-scale=True
-    TypeError: scale must be a real number, got bool
-scale=np.False_
-    TypeError: scale must be a real number, got bool
-scale="1"
-    TypeError: scale must be a real number, got str
-scale=1j
-    TypeError: scale must be a real number, got complex
-scale=[1.0]
-    TypeError: scale must be a real number, got list
-scale=ones(1)
-    TypeError: scale must be a real number, got ndarray
-scale=np.array(True)
-    TypeError: scale must be a real number, got ndarray
-scale=np.array("1")
-    TypeError: scale must be a real number, got ndarray
-scale=Decimal(1)
-    TypeError: scale must be a real number, got Decimal
 
 == all with soft_cap
 soft_cap=0
     ValueError: soft_cap must be positive, got 0.0
-soft_cap=inf
-    ValueError: soft_cap must be finite, got inf
-soft_cap="1"
-    TypeError: soft_cap must be a real number, got str
-causal=1
-    TypeError: causal must be True or False, got int
 == all with offset, causal
 offset=1
     ValueError: offset 1: it has no meaning without causal=True
 offset=-1
     ValueError: offset -1: it has no meaning without causal=True
-causal=True, offset=None
-    TypeError: offset must be an integer, got NoneType
-causal=True, offset=1.0
-    TypeError: offset must be an integer, got float
 
 == all with block_size
 block_size=0
@@ -226,12 +188,6 @@ cap=0
     ValueError: cap must be positive, got 0.0
 cap=-2
     ValueError: cap must be positive, got -2.0
-cap=nan
-    ValueError: cap must be finite, got nan
-cap=True
-    TypeError: cap must be a real number, got bool
-cap=None
-    TypeError: cap must be a real number, got NoneType
 scores=ones(1, dtype=np.float32), cap=1e300
     ValueError: cap must be positive and finite in float32, got 1e+300
 scores=ones(1, dtype=np.float32), cap=1e-50
@@ -244,49 +200,17 @@ axis=-2
     ValueError: axis -2: x (3,) has no such axis
 x=1.0
     ValueError: axis -1: x () has no such axis
-axis=1.0
-    TypeError: axis must be an integer, got float
-axis=None
-    TypeError: axis must be an integer, got NoneType
-axis=(0, 1)
-    TypeError: axis must be an integer, got tuple
-axis=True
-    TypeError: axis must be an integer, got bool
 
 == causal_mask window_mask
-Tq=2.0
-    TypeError: Tq must be an integer, got float
-Tq=np.True_
-    TypeError: Tq must be an integer, got bool
-Tq="2"
-    TypeError: Tq must be an integer, got str
-Tq=np.array(2.0)
-    TypeError: Tq must be an integer, got ndarray
-Tq=np.array([2])
-    TypeError: Tq must be an integer, got ndarray
-Tq=np.array(True)
-    TypeError: Tq must be an integer, got ndarray
 Tq=-1
     ValueError: Tq must be at least 0, got -1
-Tk=True
-    TypeError: Tk must be an integer, got bool
 Tk=-2
     ValueError: Tk must be at least 0, got -2
-offset=None
-    TypeError: offset must be an integer, got NoneType
-offset=False
-    TypeError: offset must be an integer, got bool
-offset=0.0
-    TypeError: offset must be an integer, got float
 == window_mask
 left=-1
     ValueError: left must be at least 0, got -1; None sets no limit
 right=-1
     ValueError: right must be at least 0, got -1; None sets no limit
-left=inf
-    TypeError: left must be an integer, got float; None sets no limit
-right=True
-    TypeError: right must be an integer, got bool; None sets no limit
 
 == padding_mask
 lengths=[1, 8]
@@ -303,14 +227,8 @@ lengths=["1"]
     TypeError: lengths must hold integers, got dtype <U1
 lengths=[10**30]
     TypeError: lengths must hold integers, got dtype object
-lengths=[[1], [1, 2]]
-    ValueError: lengths is ragged: its rows must all have the same length
-lengths=np.ma.array([1, 2], mask=[True, False])
-    TypeError: lengths is a masked array, whose mask would be lost: pass lengths.filled()
 Tk=-3
     ValueError: Tk must be at least 0, got -3
-Tk=3.0
-    TypeError: Tk must be an integer, got float
 == segment_mask
 segments=[0.0, 1.0]
     TypeError: segments must hold integers, got dtype float64
@@ -330,10 +248,6 @@ num_heads=5
     ValueError: x (13, 12): its width must be a multiple of num_heads, got 12 and 5
 num_heads=0
     ValueError: num_heads must be at least 1, got 0
-num_heads=2.0
-    TypeError: num_heads must be an integer, got float
-num_heads=True
-    TypeError: num_heads must be an integer, got bool
 == repeat_key_value_heads
 num_heads=7
     ValueError: x (2, 13, 4): num_heads must be a multiple of the number of its heads, got 7 and 2
@@ -343,8 +257,6 @@ x=ones(0, 5, 4)
     ValueError: x (0, 5, 4): num_heads must be a multiple of the number of its heads, got 6 and 0
 num_heads=0
     ValueError: num_heads must be at least 1, got 0
-num_heads="3"
-    TypeError: num_heads must be an integer, got str
 == multi_head_attention
 w_query=ones(11, 19)
     ValueError: w_query (11, 19): its width must be a multiple of num_heads, got 19 and 6
@@ -379,8 +291,6 @@ num_key_value_heads=0
     ValueError: num_key_value_heads must be at least 1, got 0
 num_heads=0
     ValueError: num_heads must be at least 1, got 0
-num_heads=4.0
-    TypeError: num_heads must be an integer, got float
 x_query=ones(2, 5, 11), x_key_value=ones(3, 7, 17)
     ValueError: x_query (2, 5, 11) and x_key_value (3, 7, 17): the axes before the last two must be
     equal, or 1, or absent
@@ -403,10 +313,6 @@ T=-1
     ValueError: T must be at least 0, got -1
 d_model=-2
     ValueError: d_model must be at least 0, got -2
-T=3.0
-    TypeError: T must be an integer, got float
-d_model="4"
-    TypeError: d_model must be an integer, got str
 == rotate_pairs
 x=ones(13, 5)
     ValueError: x (13, 5): its width must be even, got 5
@@ -418,23 +324,11 @@ positions=ones(2, 13)
     must be equal to that of the rows (13,) of x, or 1
 positions=["a"]
     TypeError: positions must hold real numbers, got dtype <U1
-interleaved="no"
-    TypeError: interleaved must be True or False, got str
-interleaved=1
-    TypeError: interleaved must be True or False, got int
-interleaved=None
-    TypeError: interleaved must be True or False, got NoneType
-interleaved=np.array([True])
-    TypeError: interleaved must be True or False, got ndarray
 == all with base
 base=0
     ValueError: base must be positive, got 0.0
 base=-2.0
     ValueError: base must be positive, got -2.0
-base=nan
-    ValueError: base must be finite, got nan
-base="e"
-    TypeError: base must be a real number, got str
 
 == all with logits
 logits=ones(2, 11), targets=[0, 1, 2]
@@ -472,8 +366,6 @@ logits=ones(3, 5), targets=[0.0, 1.0, 2.0]
     TypeError: targets must hold integers, got dtype float64
 logits=ones(2, 5), targets=[True, False]
     TypeError: targets must hold integers, got dtype bool
-targets=np.ma.zeros((), int)
-    TypeError: targets is a masked array, whose mask would be lost: pass targets.filled()
 logits=5.0
     ValueError: logits (): it must have the axes (..., V)
 """

@@ -71,11 +71,15 @@ DIRECT = [call for call in CALLS if call.name != "AttentionState.merge"]
 WITH_NUMBERS = [call for call in DIRECT if call.numbers]
 
 
-@pytest.mark.parametrize("call", DIRECT, ids=str)
+CASES = {
+    call.name: [case for calls, cases in SECTIONS for case in cases if call in calls]
+    for call in CALLS
+}
+
+
+@pytest.mark.parametrize("call", [call for call in CALLS if CASES[call.name]], ids=str)
 def test_a_wrong_argument_is_named_with_its_rule(call):
-    cases = [case for calls, cases in SECTIONS for case in cases if call in calls]
-    assert cases
-    for change, message in cases:
+    for change, message in CASES[call.name]:
         arguments = required(call) | eval(f"dict({change})", NAMES.copy())
         assert refusal(call, **arguments) == message.strip(), change
 
@@ -93,6 +97,11 @@ def test_what_holds_no_real_numbers_is_named_with_its_dtype(call):
         ]:
             expected = f"TypeError: {name} must hold real numbers, got dtype {shown}"
             assert refusal(call, **required(call) | {name: value}) == expected
+
+
+@pytest.mark.parametrize("call", DIRECT, ids=str)
+def test_what_becomes_no_array_is_named(call):
+    for name in (name for name, entry in call.parameters.items() if entry.axes):
         lost = refusal(call, **required(call) | {name: np.ma.ones((2, 2))})
         masked = "is a masked array, whose mask would be lost: pass"
         assert lost == f"TypeError: {name} {masked} {name}.filled()"
@@ -109,6 +118,54 @@ def test_an_axis_that_is_missing_is_named(call):
             shape = (2,) * (len(axes) - 2)
             expected = f"ValueError: {name} {shape}: it must have the axes ({', '.join(axes)})"
             assert refusal(call, **required(call) | {name: np.ones(shape)}) == expected
+
+
+@pytest.mark.parametrize("call", WITH_NUMBERS, ids=str)
+def test_lengths_that_should_be_equal_are_shown_with_their_arrays(call):
+    arguments = call.arguments(lead=())
+    axes = {n: e.axes for n, e in call.parameters.items() if n in arguments and e.axes}
+    for name in axes:
+        for i, axis in enumerate(axes[name][1:] if axes[name][0] == "..." else axes[name]):
+            if sum(axis in other for other in axes.values()) < 2:
+                continue
+            shape = list(np.shape(arguments[name]))
+            shape[i] = 29
+            wrong = np.ones(shape, bool if name == "mask" else float)
+            message = refusal(call, **arguments | {name: wrong})
+            assert message.startswith("ValueError: "), (name, axis)
+            # What only a mask, a bias or a gradient contradicts shows as what it would lead to.
+            shown = f"{name} {wrong.shape}", "and scores (", "and output ("
+            assert any(text in message for text in shown), message
+            assert "29" in message, message
+
+
+WRONG_NUMBERS = {
+    bool: ("must be True or False", [0, 1, "no", None, np.array([True]), np.array(1)]),
+    int: (
+        "must be an integer",
+        [2.0, True, np.True_, "2", np.array(2.0), np.array([2]), np.array(True), math.inf, (0, 1)],
+    ),
+    float: (
+        "must be a real number",
+        [True, np.False_, "1", 1j, [1.0], np.ones(1), np.array(True), np.array("1"), Decimal(1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("call", [c for c in DIRECT if any(e.given for e in c.parameters.values())])
+def test_what_is_no_such_number_is_named_with_its_kind(call):
+    arguments = call.arguments(lead=())
+    for name, value in arguments.items():
+        rule, wrong = WRONG_NUMBERS.get(type(value), ("", []))
+        if name == "block_size":
+            continue  # a pair of integers, or one
+        for other in wrong:
+            expected = f"TypeError: {name} {rule}, got {type(other).__name__}"
+            assert refusal(call, **arguments | {name: other}).startswith(expected), other
+        for other in (math.inf, np.float64(-math.inf), np.longdouble(math.nan)):
+            if isinstance(value, float):
+                expected = f"ValueError: {name} must be finite, got {other}"
+                assert refusal(call, **arguments | {name: other}) == expected
 
 
 def test_an_object_that_fails_to_become_an_array_says_why():

@@ -28,7 +28,7 @@ PASSED, FAILED = 0, 1  # of pytest; any other exit code means that it could not 
 # The tests that notice the slips of a module first, where they have another name than it. The
 # others follow.
 FIRST = {
-    "_boundary": ("boundary", "attention", "scores", "similarity", "masks", "gradients"),
+    "_boundary": ("errors", "dtypes", "layout", "attention", "scores", "masks", "gradients"),
     "_kernels": ("weights", "attention", "gradients", "masks", "streaming"),
     "cache": ("cache", "attention"),
     "heads": ("heads", "attention"),
