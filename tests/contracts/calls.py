@@ -10,7 +10,8 @@ can be exchanged unnoticed. ``cap: 2.0`` is another value that the call gives. W
 to be named, ``@pair`` stands for the parameters of that group. A result of several arrays has one
 entry each, ``of key`` has the axes of that argument.
 
-A new function enters by one line, and is then asked for everything in this folder.
+A new function enters by one line (what is indented below goes on), and is then asked for everything
+in this folder.
 """
 
 import ast
@@ -26,38 +27,30 @@ from tests.support.arrays import normal
 
 GROUPS = """
 pair         x (..., n, d); y (..., m, d) = None
-queries      query (..., Tq, d_k); key (..., Tk, d_k)
-attention    @queries; value (..., Tk, d_v)
-options      *; mask (Tq, Tk) = None; bias (Tq, Tk) = None; @numbers; @position
-sequence     x (..., T, d_model); w_query (d_model, d_k); w_key (d_model, d_k); @value
-value        w_value (d_model, d_v)
-within       *; mask (T, T) = None; bias (T, T) = None; @numbers; @position
-cached       query (..., T, d_k); key (..., T, d_k); value (..., T, d_v)
-now          *; mask (T, T) = None; bias (T, T) = None; @numbers; causal = True
-two          x_query (..., Tq, d_model); x_key_value (..., Tk, d_source)
-heads        w_query (d_model, H·d_k); w_key (d_source, Hkv·d_k); @values; @counts; @inside
-values       w_value (d_source, Hkv·d_v); w_output (H·d_v, d_output)
-counts       *; num_heads: 6; num_key_value_heads: 2 = None
-inside       mask (H, Tq, Tk) = None; bias (H, Tq, Tk) = None; @numbers; @position
-d_output     d_output (..., Tq, d_v)
-saved        state = None
-rows         x (..., T, d); positions (..., T)
+attention    query (..., Tq, d_k); key (..., Tk, d_k); value (..., Tk, d_v)
+sequence     x (..., T, d_model); w_query (d_model, d_k); w_key (d_model, d_k);
+             w_value (d_model, d_v)
+layer        x_query (..., Tq, d_model); x_key_value (..., Tk, d_source);
+             w_query (d_model, H·d_k); w_key (d_source, Hkv·d_k); w_value (d_source, Hkv·d_v);
+             w_output (H·d_v, d_output); *; num_heads: 6; num_key_value_heads: 2 = None;
+             mask (H, Tq, Tk) = None; bias (H, Tq, Tk) = None
+options      *; mask (Tq, Tk) = None; bias (Tq, Tk) = None; @numbers; @causal
+within       *; mask (T, T) = None; bias (T, T) = None; @numbers
 numbers      scale: 0.5 = None; soft_cap: 2.0 = None
-position     causal: True = False; offset: 2 = 0
+causal       causal: True = False; offset: 2 = 0
 blocks       window: (3, 1) = None; block_size: (2, 3) = None
 shares       scores (..., Tq, Tk); *; mask (Tq, Tk) = None
 block        scores (..., Tq, Tk); value (..., Tk, d_v); *; mask (Tq, Tk) = None
 choices      logits (..., V); targets (...); *; mask (...) = None
 state        sums (..., Tq, 1); sums (..., Tq, 1); sums (..., Tq, d_v); sums (..., Tq)
-roles        of query; of key; of value; of bias
-projections  of x; of w_query; of w_key; of w_value; of bias
 """
 
 TABLE = """
 similarity | cosine_similarity | @pair | (..., n, m)
 similarity | dot_similarity | @pair | (..., n, m)
 similarity | euclidean_distance | @pair | (..., n, m)
-scores | scaled_scores | @queries; *; scale: 0.5 = None | (..., Tq, Tk)
+scores | scaled_scores | query (..., Tq, d_k); key (..., Tk, d_k); *; scale: 0.5 = None
+       | (..., Tq, Tk)
 scores | soft_cap | scores (..., n); cap: 2.0 | (..., n)
 masks | causal_mask | Tq: 5; Tk: 7 = None; *; offset: 2 = 0 | bool (Tq, Tk)
 masks | padding_mask | lengths (...); Tk: 7 | bool (..., 1, Tk)
@@ -68,23 +61,31 @@ weights | log_softmax | x (..., n); axis: -1 = -1 | (..., n)
 weights | log_sum_exp | @shares | (..., Tq)
 weights | softmax | x (..., n); axis: -1 = -1 | (..., n)
 attention | scaled_dot_product_attention | @attention; @options | (..., Tq, d_v)
-attention | self_attention | @sequence; @within | (..., T, d_v)
+attention | self_attention | @sequence; @within; @causal | (..., T, d_v)
 heads | merge_heads | x (..., h, T, d) | (..., T, h·d)
-heads | multi_head_attention | @two; @heads | (..., Tq, d_output)
+heads | multi_head_attention | @layer; @numbers; @causal | (..., Tq, d_output)
 heads | repeat_key_value_heads | x (..., Hkv, T, d); num_heads: 6 | (..., H, T, d)
 heads | split_heads | x (..., T, h·d); num_heads: 3 | (..., h, T, d)
-positions | rotate_pairs | @rows; *; base: 50.0 = 10000.0; interleaved: True = False | (..., T, d)
+positions | rotate_pairs
+          | x (..., T, d); positions (..., T); *; base: 50.0 = 10000.0; interleaved: True = False
+          | (..., T, d)
 positions | sinusoidal_encoding | T: 5; d_model: 4; *; base: 50.0 = 10000.0 | float64 (T, d_model)
-cache | KeyValueCache.attend | @cached; @now | (..., T, d_v); (..., T, d_v)
-gradients | scaled_dot_product_attention_vjp | @attention; @d_output; @options | @roles
-gradients | self_attention_vjp | @sequence; d_output (..., T, d_v); @within | @projections
+cache | KeyValueCache.attend
+      | query (..., T, d_k); key (..., T, d_k); value (..., T, d_v); @within; causal = True
+      | (..., T, d_v); (..., T, d_v)
+gradients | scaled_dot_product_attention_vjp | @attention; d_output (..., Tq, d_v); @options
+          | of query; of key; of value; of bias
+gradients | self_attention_vjp | @sequence; d_output (..., T, d_v); @within; @causal
+          | of x; of w_query; of w_key; of w_value; of bias
 gradients | softmax_vjp | weights (..., n); d_weights (..., n) | of weights
 language | bits_per_token | @choices | float
 language | cross_entropy | @choices | float
 language | perplexity | @choices | float
 streaming | attention_state | @attention; @options; @blocks | @state
 streaming | streaming_attention | @attention; @options; @blocks | (..., Tq, d_v)
-streaming | streaming_attention_vjp | @attention; @d_output; @options; @blocks; @saved | @roles
+streaming | streaming_attention_vjp
+          | @attention; d_output (..., Tq, d_v); @options; @blocks; state = None
+          | of query; of key; of value; of bias
 streaming | AttentionState.of | @block | @state
 streaming | AttentionState.merge | @block | @state
 """
@@ -225,21 +226,20 @@ def _entry(text):
     )
 
 
+def _lines(text):
+    """Return the lines of a text, each with those below it that are indented."""
+    return re.sub(r"\n +", " ", text.strip()).splitlines()
+
+
 def _calls():
-    groups = dict(line.split(maxsplit=1) for line in GROUPS.strip().splitlines())
-    for line in TABLE.strip().splitlines():
+    groups = dict(line.split(maxsplit=1) for line in _lines(GROUPS))
+    for line in _lines(TABLE):
         while "@" in line:
             line = re.sub(r"@(\w+)", lambda found: groups[found[1]], line)
         module, name, parameters, results = (part.strip() for part in line.split(" | "))
-        entries = tuple(
-            part if part == "*" else _entry(part) for part in re.split("; *", parameters)
-        )
-        yield Call(
-            module,
-            name,
-            entries,
-            tuple(_entry(part.removeprefix("of ")) for part in re.split("; *", results)),
-        )
+        entries = (p if p == "*" else _entry(p) for p in re.split("; *", parameters))
+        found = (_entry(part.removeprefix("of ")) for part in re.split("; *", results))
+        yield Call(module, name, tuple(entries), tuple(found))
 
 
 CALLS = list(_calls())

@@ -44,7 +44,7 @@ def test_results_have_the_dtype_of_the_arguments(call):
         found = call(**call.arguments(dtype=dtype))
         for result, entry in zip(found, entries, strict=True):
             assert np.asarray(result).dtype == result_dtype(entry, dtype), dtype
-            assert isinstance(result, float if entry.name == "float" else np.ndarray), dtype
+            assert type(result) is (float if entry.name == "float" else np.ndarray), dtype
 
 
 @pytest.mark.parametrize("call", OF_NUMBERS, ids=str)
@@ -55,6 +55,13 @@ def test_16_bits_are_computed_in_32_and_rounded_once(call):
         for result, single, entry in zip(call(**half), call(**wide), call.results, strict=True):
             expected = np.asarray(single).astype(result_dtype(entry, dtype))
             assert same_bits(np.asarray(result), expected), (dtype, entry.name)
+
+
+@pytest.mark.parametrize("call", [c for c in CALLS if c.results[0].name == "float"], ids=str)
+def test_a_single_number_is_computed_in_float64(call):
+    for dtype in (*HALVES, np.float32):
+        given = call.arguments(dtype=dtype)
+        assert call(**given) == call(**cast(call, given, np.float64)), dtype
 
 
 @pytest.mark.parametrize("call", OF_NUMBERS, ids=str)

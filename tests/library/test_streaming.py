@@ -552,12 +552,19 @@ class TestAttentionState:
 class TestStreamingAttentionVjp:
     @pytest.mark.parametrize("shape", SHAPES)
     def test_axes_along_which_arguments_were_broadcast_are_summed_over(self, shape):
-        shapes = (2, 2, TQ, DK), (3, 1, 1, TK, DK), (TK, DV), (3, 2, 2, TQ, DV)
-        arrays, mask = normals(*shapes), some(*shape)
+        shapes = (2, 1, TQ, DK), (3, 1, 1, TK, DK), (TK, DV), (3, 2, 2, TQ, DV)
+        query, *others = normals(*shapes)
+        arrays, mask = [np.broadcast_to(query, (2, 2, TQ, DK)), *others], some(*shape)
         expected = scaled_dot_product_attention_vjp(*arrays, mask=mask)
         for block_size in FEW:
             found = streaming_attention_vjp(*arrays, mask=mask, block_size=block_size)
             all_close(found, expected, case=block_size)
+
+    @pytest.mark.parametrize("scale", [0, -0.5, 2.0])
+    def test_any_finite_scale(self, scale):
+        arrays = inputs()
+        found = streaming_attention_vjp(*arrays, scale=scale, block_size=2)
+        all_close(found, pull_back(*arrays, scale=scale))
 
     @pytest.mark.parametrize("spread", [1.0, 30.0])
     def test_a_saved_state_gives_the_same_gradients_merged_or_not(self, spread):
