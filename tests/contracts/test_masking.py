@@ -21,9 +21,9 @@ def spoiled(call, arguments, axis, place, bad):
         found[name] = value
         for i, other in enumerate(axes):
             if other == axis and name != "mask":
-                at = (..., place, *[slice(None)] * (len(axes) - i - 1))
                 found[name] = found[name].copy()
-                found[name][at] = -100 if name == "targets" else bad
+                garbage = -100 if name == "targets" else bad
+                np.moveaxis(found[name], i - len(axes), 0)[place] = garbage
     return found
 
 
@@ -37,7 +37,7 @@ def test_what_is_hidden_changes_no_bit_and_gets_nothing(call):
             mask = arguments["mask"]
             for i, other in enumerate(axes):
                 if other == axis:
-                    mask[(..., 2, *[slice(None)] * (len(axes) - i - 1))] = False
+                    np.moveaxis(mask, i - len(axes), 0)[2] = False
             clean = call(**arguments)
             for bad in GARBAGE:
                 dirty = call(**spoiled(call, arguments, axis, 2, bad))
@@ -77,9 +77,8 @@ def test_what_is_not_a_number_shows_in_its_own_rows_and_in_no_other(call):
     arguments = {n: a for n, a in call.arguments().items() if n != "mask"}
     clean = call(**arguments)
     for name, axis in spoils(call):
-        at = len(call.parameters[name].axes) - call.parameters[name].axes.index(axis)
-        values = arguments[name].copy()
-        values[(..., 1, *[slice(None)] * (at - 1))] = math.nan
+        axes, values = call.parameters[name].axes, arguments[name].copy()
+        np.moveaxis(values, axes.index(axis) - len(axes), 0)[1] = math.nan
         for result, expected, entry in zip(
             call(**arguments | {name: values}), clean, call.results, strict=True
         ):
