@@ -31,12 +31,11 @@ class TestAllPages:
     @EVERY_PAGE
     def test_the_label_of_a_page_is_its_path(self, page: Path) -> None:
         name = relative(page)
+        full = name.replace("/", "-").replace("_", "-")
         label = re.search(r"^\((.+)\)=\n# ", page.read_text(encoding="utf-8"), re.M)
         assert label, f"{name}: no label before the title"
-        expected = {name.replace("/", "-").replace("_", "-")}
-        expected.add(re.sub(r"^reference-", "", *expected))
-        expected.add(re.sub(r"-index$", "", re.sub(r"^reference-", "", name.replace("/", "-"))))
-        assert label[1] in expected
+        short = full.removeprefix("reference-")
+        assert label[1] in {full, short, short.removesuffix("-index")}
 
     @EVERY_PAGE
     def test_a_page_with_cells_says_which_kernel_and_one_without_starts_none(

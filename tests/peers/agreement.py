@@ -13,7 +13,8 @@ import numpy as np
 B, H, TQ, TK, D_K, D_V = 2, 3, 5, 7, 11, 13
 FORWARD, HALF, BACKWARD = 8, 2, 16
 
-LARGEST = {}  # (library, what): (the largest difference in those units, how many are allowed)
+LARGEST: dict[tuple[str, str], tuple[float, float]] = {}
+# (library, what): (the largest difference in those units, how many are allowed)
 
 
 def normal(*shape, seed=0, dtype=np.float64):

@@ -9,6 +9,8 @@ import functools
 import importlib.metadata
 import pathlib
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -304,7 +306,7 @@ NATIVE_MASKS = {
     "Keras": length_first(calls.keras_native),
 }
 
-NATIVE_LAYOUTS = {
+NATIVE_LAYOUTS: dict[str, Callable[..., Any]] = {
     "here": sa.scaled_dot_product_attention,
     "ONNX": calls.onnx_attention,
     "ONNX Runtime": calls.runtime_attention,
