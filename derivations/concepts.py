@@ -110,6 +110,34 @@ def one_word_in_two_sentences(inputs: Inputs) -> Expected:
 
 
 @derivation
+def two_banks(inputs: Inputs) -> Expected:
+    expected: Expected = {}
+    for sense in ("money", "river"):
+        words = rows(inputs["embeddings"], inputs[f"sentence_{sense}"])
+        expected[f"scores_{sense}"] = dot_products(words, words)
+        expected[f"weights_{sense}"], expected[f"context_{sense}"] = parameter_free(words)
+    return expected
+
+
+@derivation
+def two_banks_with_roles(inputs: Inputs) -> Expected:
+    words = inputs["embeddings"]
+    query, key, value = (product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value"))
+    expected: Expected = {"query": query, "key": key, "value": value}
+    for sense in ("money", "river"):
+        sentence = inputs[f"sentence_{sense}"]
+        scores = dot_products(rows(query, sentence), rows(key, sentence))
+        scaled_scores = divided_by_root(scores, len(key[0]))
+        weights = [softmax(row) for row in scaled_scores]
+        expected[f"scores_{sense}"] = scores
+        expected[f"scaled_scores_{sense}"] = scaled_scores
+        expected[f"weights_{sense}"] = weights
+        expected[f"output_{sense}"] = product(weights, rows(value, sentence))
+        expected[f"parameter_free_weights_{sense}"] = parameter_free(rows(words, sentence))[0]
+    return expected
+
+
+@derivation
 def roles_of_one_word(inputs: Inputs) -> Expected:
     return {
         role: product([inputs["embedding"]], inputs[f"w_{role}"])[0]

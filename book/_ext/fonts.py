@@ -16,11 +16,10 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.domains.math import MathDomain
 from sphinx.util import logging
 
 if TYPE_CHECKING:
@@ -227,13 +226,19 @@ def _rules() -> Iterator[str]:
         '@font-face { font-family: "STIX Two Math"; font-display: swap; '
         f'src: url("{MATH_FONT}") format("woff2"); }}'
     )
+    # What free desktops have for formulas is wider: over four pages, the formulas in lines of text
+    # take 0.83 to 0.96 of its width in ours, and 0.99 to 1.05 of it at this size.
+    yield (
+        '@font-face { font-family: "STIX Two Math Stand-in"; '
+        'src: local("DejaVuMathTeXGyre-Regular"); size-adjust: 77%; }'
+    )
 
 
 def font_faces_css() -> str:
     """Return the rules that name the fonts, for a stylesheet in the folder that has `fonts/`.
 
-    The families are "Computed Serif", "Computed Sans" and "STIX Two Math"; "Computed Serif
-    Stand-in" and "Computed Sans Stand-in" are local fonts of the same measure.
+    The families are "Computed Serif", "Computed Sans" and "STIX Two Math"; each has a "… Stand-in",
+    a local font of the same measure.
     """
     return "\n".join(_rules()) + "\n"
 
@@ -243,13 +248,6 @@ def make_fonts(app: Sphinx) -> None:
     if app.builder.format == "html":
         kept = Path(app.doctreedir).parent / ".cache" / "fonts"
         write_fonts(Path(app.outdir) / "_static", kept)
-
-
-def preload_fonts(app: Sphinx, page: str, _template: str, context: dict[str, Any], _: Any) -> None:
-    """Name the fonts of a page's first lines, or the browser learns of them late."""
-    math = cast(MathDomain, app.env.get_domain("math")).has_equations(page)
-    faces = [face.files[0][0] for face in FACES if face.style == "Regular"]
-    context["preloaded"] = faces + [MATH_FONT] * math
 
 
 def find_strange_characters(app: Sphinx, doctree: nodes.document, _page: str) -> None:
@@ -273,5 +271,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Have the fonts made, named and checked."""
     app.connect("builder-inited", make_fonts)
     app.connect("doctree-resolved", find_strange_characters)
-    app.connect("html-page-context", preload_fonts, priority=600)  # has the last word
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

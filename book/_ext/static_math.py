@@ -68,6 +68,10 @@ def _drawn(self: HTML5Translator, node: nodes.Element, tex: str, *, display: boo
         logger.warning(message, error, node.astext(), location=place or node, type="static_math")
         return f"<code>{self.encode(node.astext())}</code>"
     parts = broken(math)
+    for part in parts:
+        # The parts of a formula share a line, and only Chromium lets a stylesheet say so of blocks.
+        if part is not None and part.attrib.pop("display", None):
+            part.set("displaystyle", "true")
     drawn = "".join(
         "</span> <span>"
         if part is None

@@ -186,6 +186,19 @@ CLAIMS = {
         for masked in [expected("SA016")]
         for name in ("weights", "output")
     ),
+    "SA036: bank lands in two places, mirrored, and ties with the word that decides": lambda x: (
+        np.array_equal(x["context_money"][1], x["context_river"][1][::-1])
+        and x["context_money"][1][0] > x["context_money"][1][1]
+        and x["weights_money"][1][0] == x["weights_money"][1][1]
+    ),
+    "SA037: with roles bank listens to the word that decides, without them to itself": lambda x: (
+        all(
+            x[f"weights_{sense}"][1][0] > 0.7 and x[f"parameter_free_weights_{sense}"][1][1] > 0.6
+            for sense in ("money", "river")
+        )
+        and x["output_money"][1][0] > 30 * x["output_money"][1][1]
+        and np.array_equal(x["output_money"][1], x["output_river"][1][::-1])
+    ),
 }  # fmt: skip
 
 
@@ -221,6 +234,7 @@ class TestClaims:
             ("SA015", "SA016", "SA034"): "query key",
             ("SA016", "SA034"): "value",
             ("SA024", "SA025"): "words embeddings",
+            ("SA036", "SA037"): "words sentence_money sentence_river",
         }
         for (one, *others), names in shared.items():
             for name, other in itertools.product(names.split(), others):
@@ -230,6 +244,9 @@ class TestClaims:
         assert np.array_equal(words[1], load("SA008").inputs["embedding"])
         assert np.array_equal(
             load("SA024").inputs["embeddings"][:5], load("SA014").inputs["embeddings"]
+        )
+        assert np.array_equal(
+            load("SA037").inputs["embeddings"][:, :2], load("SA036").inputs["embeddings"]
         )
         assert np.array_equal(load("SA005").inputs["scores"], load("SA004").expected["dot"][0])
         loss = np.sum(load("SA009").expected["context"] * load("SA031").inputs["d_output"])

@@ -510,6 +510,35 @@ class TestTheLibraryReproducesEveryExample:
             "optimum": temperatures * lib.log_sum_exp(divided),
         }
 
+    @staticmethod
+    def sa036(lib, given):
+        computed = {}
+        for sense in ("money", "river"):
+            words = given["embeddings"][given[f"sentence_{sense}"]]
+            scores = lib.dot_similarity(words)
+            computed |= {
+                f"scores_{sense}": scores,
+                f"weights_{sense}": lib.attention_weights(scores),
+                f"context_{sense}": lib.self_attention(words, *[np.eye(2)] * 3, scale=1.0),
+            }
+        return computed
+
+    @staticmethod
+    def sa037(lib, given):
+        computed = dict(zip(ROLES, projected(given), strict=True))
+        for sense in ("money", "river"):
+            words = given["embeddings"][given[f"sentence_{sense}"]]
+            query, key, _ = projected(given | {"embeddings": words})
+            scaled = lib.scaled_scores(query, key)
+            computed |= {
+                f"scores_{sense}": lib.scaled_scores(query, key, scale=1.0),
+                f"scaled_scores_{sense}": scaled,
+                f"weights_{sense}": lib.attention_weights(scaled),
+                f"output_{sense}": lib.self_attention(words, *matrices(given)),
+                f"parameter_free_weights_{sense}": lib.attention_weights(lib.dot_similarity(words)),
+            }
+        return computed
+
     def test_every_example_is_recomputed(self):
         # A second list of the ids: who loses one has to lose it here as well.
         recomputed = {name.upper() for name in vars(type(self)) if re.fullmatch(r"sa\d{3}", name)}

@@ -87,13 +87,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     (root / "src" / "index.md").write_text(PAGE + "\n```{toctree}\nbad\nplain\n```\n")
     (root / "src" / "bad.md").write_text(BAD)
     (root / "src" / "plain.md").write_text("# No formula\n\nBut {eq}`eq-attention`.\n")
-    (root / "src" / "_templates").mkdir()
-    (root / "src" / "_templates" / "layout.html").write_text(
-        '{% extends "!layout.html" %}'
-        '{% block footer %}<!-- early: {{ preloaded|join(" ") }} -->{% endblock %}'
-    )
     settings = {
-        "templates_path": ["_templates"],
         "extensions": ["myst_parser", "static_math"],
         # Sphinx's default remembers what other books of the process registered.
         "source_suffix": {".md": "markdown"},
@@ -144,9 +138,12 @@ class TestPage:
         assert "mathjax.js" not in str(page).lower()
         assert "tex-mml" not in str(page)
 
-    def test_display_formulas_are_blocks_and_the_others_are_not(self, page: BeautifulSoup) -> None:
-        assert {math.get("display") for math in page.select("div.math math")} == {"block"}
-        assert {math.get("display") for math in page.select("span.math math")} == {None}
+    def test_formulas_on_lines_of_their_own_are_large_and_the_others_are_not(
+        self, page: BeautifulSoup
+    ) -> None:
+        assert {math.get("displaystyle") for math in page.select("div.math math")} == {"true"}
+        assert {math.get("displaystyle") for math in page.select("span.math math")} == {None}
+        assert not page.select("math[display]")  # a block would take a line for each part
 
     def test_signs_of_html_stay_text(self, page: BeautifulSoup) -> None:
         formula = page.select("p span.math")[0]
@@ -160,17 +157,6 @@ class TestPage:
     def test_the_tab_of_the_browser_shows_a_title_once(self, page: BeautifulSoup) -> None:
         assert page.title is not None
         assert page.title.text.split("—")[0].strip() == "Rows of EE⊤"
-
-    def test_only_pages_with_formulas_fetch_the_math_font_early(
-        self, built: tuple[Path, str]
-    ) -> None:
-        preloaded = {
-            name: (built[0] / name).read_text().split("early:")[1].split("-->")[0].split()
-            for name in ("index.html", "plain.html")
-        }
-        assert fonts.MATH_FONT in preloaded["index.html"]
-        assert fonts.MATH_FONT not in preloaded["plain.html"]
-        assert all("fonts/ComputedSerif-Regular.woff2" in names for names in preloaded.values())
 
 
 class TestNumbers:

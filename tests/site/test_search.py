@@ -69,6 +69,20 @@ def test_the_keyboard_goes_through_the_results_and_back(page: Page, address: str
     page.wait_for_url(f"{address}SA016/index.html")
 
 
+def test_the_last_question_stands_there_on_the_next_page(page: Page, address: str) -> None:
+    page.goto(f"{address}index.html")
+    page.keyboard.press("/")
+    page.locator("dialog input").wait_for()
+    page.keyboard.type("entropy")
+    page.locator(".found a").first.click()
+    page.locator("h1").wait_for()
+    page.keyboard.press("/")
+    page.locator(".found a").first.wait_for()
+    assert page.locator("dialog input").input_value() == "entropy"
+    page.keyboard.type("rope")  # it is selected: the next one takes its place
+    assert page.locator("dialog input").input_value() == "rope"
+
+
 def test_escape_closes_the_search(page: Page, address: str) -> None:
     page.goto(f"{address}index.html")
     page.locator(".find").click()

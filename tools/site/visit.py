@@ -85,6 +85,7 @@ class Visit:
     asked: list[str] = field(default_factory=list)  # in order
     said: list[str] = field(default_factory=list)  # on the console, and errors
     failed: list[str] = field(default_factory=list)
+    mode: Mode = WIDE
 
     def __post_init__(self) -> None:
         """Open the page and wait until all that it shows is there."""
@@ -108,7 +109,7 @@ class Visit:
 
     def enter(self, mode: Mode) -> None:
         """Put the page into a mode and wait until it is drawn."""
-        self.mode = mode
+        before, self.mode = self.mode, mode
         height = HEIGHTS.get(mode.width, 800)
         self.page.set_viewport_size({"width": mode.width, "height": height})
         self.page.emulate_media(
@@ -117,9 +118,9 @@ class Visit:
             forced_colors="active" if mode.forced else "none",
             reduced_motion="reduce",  # a color on its way to another is none of the two
         )
-        # As a reader sets it in the preferences of the browser.
-        sizes = {"standard": 16 * mode.text // 100, "fixed": 13 * mode.text // 100}
-        self.protocol.send("Page.setFontSizes", {"fontSizes": sizes})
+        if mode.text != before.text:  # as a reader sets it in the preferences of the browser
+            sizes = {"standard": 16 * mode.text // 100, "fixed": 13 * mode.text // 100}
+            self.protocol.send("Page.setFontSizes", {"fontSizes": sizes})
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
     def has(self, selector: str) -> bool:

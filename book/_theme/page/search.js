@@ -397,7 +397,11 @@ var bookSearch = (function () {
     place.append(form, box.list);
     place.addEventListener("keydown", move);
     form.addEventListener("submit", function (event) { event.preventDefault(); });
-    input.addEventListener("input", function () { fetchIndex(); show(); });
+    input.addEventListener("input", function () {
+      fetchIndex();
+      show();
+      try { sessionStorage.question = input.value; } catch (refused) { /* the next search begins empty */ }
+    });
   }
 
   search.take = function (index) {
@@ -413,11 +417,13 @@ var bookSearch = (function () {
       var close = make("button", { type: "button" }, ["Close"]);
       dialog.firstChild.append(close);
       close.addEventListener("click", function () { dialog.close(); });
+      try { box.input.value = sessionStorage.question || ""; } catch (refused) { /* then it is empty */ }
       dialog.addEventListener("click", function (event) {
         if (event.target === dialog || event.target.closest("a")) dialog.close();
       });
     }
     fetchIndex();
+    show();
     if (dialog && !dialog.open) dialog.showModal();
     box.input.focus();
     box.input.select();
