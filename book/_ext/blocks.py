@@ -44,9 +44,38 @@ class margin_note(nodes.General, nodes.TextElement):  # type: ignore[misc]
     """One of them: a definition or a source, with its name."""
 
 
+class aside(nodes.General, nodes.Element):  # type: ignore[misc]
+    """An admonition of the class "dropdown"."""
+
+
 def level(env: BuildEnvironment, page: str) -> str:
     """Return the level that the front matter of a page gives."""
     return str(env.metadata.get(page, {}).get("level", ""))
+
+
+def minutes(doctree: nodes.document) -> int:
+    """Return how long a first reading takes, in steps of five minutes.
+
+    That is 200 words a minute, half a minute for each cell, formula on its own line, figure and
+    table, and nothing for what may be skipped: proofs, exercises, folded text.
+    """
+    words, looks = 0, 0
+    skipped = (aside, proof_node, exercise_node, exercise_enumerable_node, solution_node)
+
+    def count(node: nodes.Node) -> None:
+        nonlocal words, looks
+        if isinstance(node, skipped):
+            return
+        if isinstance(node, nodes.literal_block | nodes.math_block | nodes.figure | nodes.table):
+            looks += 1
+        elif isinstance(node, nodes.Text):
+            words += len(node.split())
+        else:
+            for child in node.children:
+                count(child)
+
+    count(doctree)
+    return max(5, 5 * round((words / 200 + looks / 2) / 5))
 
 
 def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -76,10 +105,13 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             listed[0][0].insert(0, nodes.Text(f"{initial}. "))
             listed.replace_self(listed[0].children)
     name_folds(doctree)
+    for folded in list(doctree.findall(nodes.admonition)):
+        if "dropdown" in folded["classes"]:
+            folded.replace_self(aside("", *folded.children))
     if NOTED.match(page):
         top = next(doctree.findall(nodes.section))
         if len(top) > 1 and isinstance(top[1], nodes.paragraph):
-            _facts(top[1], level(app.env, page))
+            _facts(top[1], level(app.env, page), minutes(doctree))
         annotate(app, doctree, page)
 
 
@@ -96,8 +128,8 @@ def name_folds(doctree: nodes.document) -> None:
             about = {name: node[name] for name in ("label", "realtype", "countertype")}
 
 
-def _facts(paragraph: nodes.paragraph, of_level: str) -> None:
-    """Set the promise of a lesson, what it needs and its level apart from its text."""
+def _facts(paragraph: nodes.paragraph, of_level: str, of_minutes: int) -> None:
+    """Set the promise of a lesson, what it needs, its level and length apart from its text."""
     paragraph["classes"].append("facts")
     for text in list(paragraph.findall(nodes.Text)):
         parts = re.split(r"(?:(?<=\n)|\A)(You will|You need)\b", text)
@@ -107,7 +139,11 @@ def _facts(paragraph: nodes.paragraph, of_level: str) -> None:
                 named += [nodes.strong("", name), nodes.Text(rest)]
             paragraph.replace(text, named)
     if of_level:
-        paragraph += [nodes.Text("\n"), nodes.strong("", "Level"), nodes.Text(f" {of_level}")]
+        paragraph += [
+            nodes.Text("\n"),
+            nodes.strong("", "Level"),
+            nodes.Text(f" {of_level}, about {of_minutes} minutes"),
+        ]
 
 
 def _tested(
@@ -340,6 +376,18 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     raise nodes.SkipNode
 
 
+def visit_aside(self: HTML5Translator, node: aside) -> None:
+    """Write what a first reading may skip, folded under its title."""
+    self.body.append('<details class="aside"><summary>')
+    for child in node[0].children:
+        child.walkabout(self)
+    self.body.append("</summary>\n")
+    for child in node[1:]:
+        child.walkabout(self)
+    self.body.append("</details>\n")
+    raise nodes.SkipNode
+
+
 def visit_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
     """Write code that is folded."""
     self.body.append('<details class="folded"><summary>Show the code</summary>\n')
@@ -390,6 +438,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(proof_node, override=True, html=(visit_proof, None))
     for kind in (exercise_node, exercise_enumerable_node):
         app.add_node(kind, override=True, html=(visit_exercise, None))
+    app.add_node(aside, html=(visit_aside, None))
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden, depart_hidden))
     app.add_node(solution_node, override=True, html=(visit_solution, None))
     app.connect("doctree-resolved", arrange, priority=900)

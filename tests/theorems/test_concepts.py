@@ -1,13 +1,15 @@
 """The theorems of the Concepts part. The docstring of a class begins with the theorem's label."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from selfattn_ref import attention_weights, softmax
+from selfattn_ref import attention_weights, dot_similarity, softmax
 
 COORDINATES = st.floats(-100, 100)
 
@@ -34,6 +36,29 @@ class TestConvexHull:
         words = np.array([[3.0, 3.0], [4.0, 0.0]])
         mixture = np.array([1.0, math.sqrt(0.5)]) @ words
         assert mixture[0] > words[:, 0].max()
+
+
+class TestNoMutualPreference:
+    """thm-no-mutual-preference: dot products of words are positive semidefinite."""
+
+    @given(
+        words=hnp.arrays(np.float64, (5, 3), elements=COORDINATES),
+        amounts=hnp.arrays(np.float64, 5, elements=st.floats(-1, 1)),
+    )
+    def test_two_words_never_both_prefer_the_other(
+        self, words: np.ndarray, amounts: np.ndarray
+    ) -> None:
+        scores = dot_similarity(words)
+        rounding = 1e-12 * (1 + scores.diagonal().max())
+        assert amounts @ scores @ amounts >= -25 * rounding
+        own = scores.diagonal()
+        assert (scores <= (own[:, None] + own) / 2 + rounding).all()
+        assert (scores <= np.maximum(own[:, None], own) + rounding).all()
+
+    def test_a_matrix_between_the_words_breaks_it(self) -> None:
+        swap = np.array([[0.0, 1.0], [1.0, 0.0]])
+        scores = np.eye(2) @ swap @ np.eye(2).T
+        assert scores[0, 1] > max(scores[0, 0], scores[1, 1])
 
 
 class TestSoftmaxMaximizes:
@@ -84,3 +109,41 @@ class TestSoftmaxMaximizes:
         for step in ([0.01, -0.01, 0], [-0.01, 0.01, 0], [0, 0.01, -0.01], [-0.01, 0, 0.01]):
             other = [p + d for p, d in zip(best, step, strict=True)]
             assert self.free_energy(other, scores, 1.0) < reached - 1e-5
+
+
+class TestSoftmaxQuotient:
+    """thm-softmax-quotient: of the quotients of positive numbers, only softmax ignores a shift."""
+
+    @staticmethod
+    def quotients(g: Callable[[np.ndarray], np.ndarray], scores: np.ndarray) -> np.ndarray:
+        return g(scores) / g(scores).sum()
+
+    @given(
+        scores=hnp.arrays(np.float64, 4, elements=st.floats(-5, 5)),
+        shift=st.floats(-5, 5),
+        temperature=st.floats(0.1, 10),
+    )
+    def test_exponentials_are_softmax_and_ignore_a_shift(
+        self, scores: np.ndarray, shift: float, temperature: float
+    ) -> None:
+        made = self.quotients(lambda s: 3 * np.exp(s / temperature), scores)
+        np.testing.assert_allclose(made, softmax(scores / temperature), rtol=1e-12)
+        moved = self.quotients(lambda s: 3 * np.exp(s / temperature), scores + shift)
+        np.testing.assert_allclose(made, moved, rtol=1e-11)
+
+    @pytest.mark.parametrize(
+        "g",
+        [
+            lambda s: np.log1p(np.exp(s)),
+            lambda s: 1 / (1 + np.exp(-s)),
+            lambda s: np.exp(s) + 1,
+            lambda s: np.exp(s + np.sin(s) / 2),
+        ],
+        ids=["softplus", "sigmoid", "one more", "a ripple"],
+    )
+    def test_other_increasing_positive_functions_notice_it(
+        self, g: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        scores = np.array([0.0, 1.0, 2.0])
+        assert (np.diff(g(np.linspace(-5, 5, 101))) > 0).all()
+        assert np.abs(self.quotients(g, scores) - self.quotients(g, scores + 1)).max() > 1e-3
