@@ -28,7 +28,7 @@ PASSED, FAILED = 0, 1  # of pytest; any other exit code means that it could not 
 # The tests that notice the slips of a module first, where they have another name than it. The
 # others follow.
 FIRST = {
-    "_boundary": ("boundary", "errors", "dtypes", "shapes", "attention", "similarity", "gradients"),
+    "_boundary": ("errors", "dtypes", "layout", "attention", "scores", "masks", "gradients"),
     "_kernels": ("weights", "attention", "gradients", "masks", "streaming"),
     "cache": ("cache", "attention"),
     "heads": ("heads", "attention"),
@@ -62,13 +62,17 @@ class Slip:
 
 
 def read_slips(text: str) -> list[Slip]:
-    """Return the slips of the list; a line that is neither taken away nor put in is a name."""
+    """Return the slips of the list: lines taken away, lines put in, and the name at their end."""
     found = []
     for section in re.split(r"^# ", text, flags=re.M)[1:]:
         module, _, body = section.partition("\n")
-        for match in re.finditer(r"^([^-+#\n].*)\n((?:- .*\n)+)((?:\+ .*\n)*)", body, re.M):
-            old, new = (re.sub(r"^[-+] ", "", part, flags=re.M)[:-1] for part in match.groups()[1:])
-            found.append(Slip(module, match[1], old, new))
+        for away, put in re.findall(r"((?:^- .*\n)+)((?:^\+ .*\n)+)", body, re.M):
+            old = re.sub("^- ", "", away, flags=re.M)[:-1]
+            for new, name in re.findall(
+                r"(.*?)← ([^\n]+)\n", re.sub(r"^\+ ", "", put, flags=re.M), re.S
+            ):
+                found.append(Slip(module, name, old, new.removesuffix("  ")))
+    assert len(found) == text.count("←"), "a slip has another form"
     return found
 
 

@@ -14,22 +14,8 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import calls, peer
-from tests.peers.agreement import (
-    D_K,
-    D_V,
-    TK,
-    TQ,
-    B,
-    H,
-    agree,
-    attention_agrees,
-    epsilon,
-    gradients_agree,
-    highest_score,
-    inputs,
-    normal,
-    some_mask,
-)
+from tests.peers.agreement import agree, attention_agrees, epsilon, gradients_agree, highest_score
+from tests.peers.problems import D_K, D_V, TK, TQ, B, H, inputs, normal, some_mask
 
 WIDE = (np.float32, np.float64)
 FLOATS = (np.float16, ml_dtypes.bfloat16, *WIDE)

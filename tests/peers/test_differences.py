@@ -17,8 +17,8 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import calls, peer
-from tests.peers.agreement import D_K, TK, TQ, B, H, inputs, normal
 from tests.peers.differences import LIBRARIES, ROWS, TABLE, VERSIONS
+from tests.peers.problems import D_K, TK, TQ, B, H, inputs, normal
 
 partial = functools.partial
 

@@ -9,19 +9,8 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import peer
-from tests.peers.agreement import (
-    D_K,
-    TK,
-    TQ,
-    B,
-    agree,
-    epsilon,
-    gradients_agree,
-    highest_score,
-    inputs,
-    normal,
-    some_mask,
-)
+from tests.peers.agreement import agree, epsilon, gradients_agree, highest_score
+from tests.peers.problems import D_K, TK, TQ, B, inputs, normal, some_mask
 
 jax = peer("jax")
 jnp = peer("jax.numpy")

@@ -5,17 +5,8 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import peer
-from tests.peers.agreement import (
-    D_K,
-    D_V,
-    TK,
-    TQ,
-    B,
-    agree,
-    epsilon,
-    normal,
-    some_mask,
-)
+from tests.peers.agreement import agree, epsilon
+from tests.peers.problems import D_K, D_V, TK, TQ, B, normal, some_mask
 
 keras = peer("keras")
 

@@ -5,18 +5,8 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import calls, peer
-from tests.peers.agreement import (
-    TK,
-    TQ,
-    B,
-    H,
-    agree,
-    attention_agrees,
-    epsilon,
-    inputs,
-    normal,
-    some_mask,
-)
+from tests.peers.agreement import agree, attention_agrees, epsilon
+from tests.peers.problems import TK, TQ, B, H, inputs, normal, some_mask
 
 peer("onnx.reference")
 peer("onnxruntime")

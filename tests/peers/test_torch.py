@@ -6,20 +6,9 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import calls, peer
-from tests.peers.agreement import (
-    D_K,
-    TK,
-    TQ,
-    B,
-    H,
-    agree,
-    attention_agrees,
-    epsilon,
-    inputs,
-    normal,
-    some_mask,
-)
+from tests.peers.agreement import agree, attention_agrees, epsilon
 from tests.peers.calls import tensors, torch_attention
+from tests.peers.problems import D_K, TK, TQ, B, H, inputs, normal, some_mask
 
 torch = peer("torch")
 functional = torch.nn.functional
