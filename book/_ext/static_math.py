@@ -101,8 +101,9 @@ def keep_with_words(app: Sphinx, doctree: nodes.document, _page: str) -> None:
             found = re.search(touching, text) if text else None
             ends.append(nodes.Text(found[0] if found else ""))
             if text is not None and found:
-                rest = nodes.Text(text[: found.start()] + text[found.end() :])
-                text.parent.replace(text, rest)
+                # By identity: a text equals any other with the same words, such as a comma.
+                at = next(i for i, child in enumerate(math.parent) if child is text)
+                math.parent[at] = nodes.Text(text[: found.start()] + text[found.end() :])
         if "".join(ends):
             word = nodes.inline("", "", classes=["math-word"])
             math.parent.replace(math, word)

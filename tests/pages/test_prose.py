@@ -23,7 +23,11 @@ QUOTED = {
         "0.5": "an input",
         "0.6": "an input",
     },
-    "concepts/why-parameters": {"0.01": "a nudge, an input"},
+    "concepts/why-parameters": {"0.01": "a nudge, an input", "0.3": "a step size, an input"},
+    "concepts/attention-equation": {
+        "709.7": "the largest exponent of float64",
+        "88.7": "the largest exponent of float32",
+    },
     "concepts/queries-keys-values": {
         "0.1": "an input",
         "0.2": "an input",

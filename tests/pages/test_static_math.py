@@ -23,6 +23,8 @@ PAGE = r"""# Rows of $E E^\top$
 
 Entry $a < b \mathbin{\&} c$ compares ($q$, and *word* $k$-th) for $x \in \R^{d_k}$.
 
+First *one*, *two*, $v$, *three*, $u$ *four*.
+
 ```{math}
 :label: eq-attention
 \Att(Q, K, V) = \softmax\left(\frac{QK^\top}{\sqrt{d_k}}\right)V
@@ -125,7 +127,7 @@ def font(built: tuple[Path, str]) -> TTFont:
 class TestPage:
     def test_every_formula_is_mathml_without_its_tex(self, page: BeautifulSoup) -> None:
         formulas = page.select("div.body .math")
-        assert len(formulas) == 11
+        assert len(formulas) == 13
         assert all(formula.find("math") for formula in formulas)
         assert "annotation" not in str(page)
 
@@ -151,7 +153,8 @@ class TestPage:
 
     def test_what_touches_a_formula_stays_on_its_line(self, page: BeautifulSoup) -> None:
         words = [word.get_text() for word in page.select(".math-word")]
-        assert words == ["(q,", "k-th)", "x∈ℝdk."]
+        assert words == ["(q,", "k-th)", "x∈ℝdk.", "v,"]
+        assert page.select("p")[1].text == "First one, two, v, three, u four."
         assert "compares (q" in page.select_one("p").get_text()
 
     def test_the_tab_of_the_browser_shows_a_title_once(self, page: BeautifulSoup) -> None:

@@ -81,7 +81,11 @@ DEFECTS = {
         ("</main>", '<p style="width: 700px">x</p></main>', "p “x”"),
         ("1.125rem", "18px", "18 px, whatever the reader asks for"),
     ],
-    "px of code cut": [("pre-wrap", "pre; overflow: auto; max-width: 90px", "px cut")],
+    "px of code cut": [
+        ("pre-wrap", "pre; overflow: auto; max-width: 90px", "px cut"),
+        ("<p>It follows.</p>", f"<pre>{'folded ' * 20}</pre><style>pre {{ white-space: pre; "
+         "overflow: auto; max-width: 400px }</style>", "pre “folded"),
+    ],
     "characters per line": [("30rem", "40rem", "median of"), ("30rem", "22rem", "median of")],
     "height of a figure in windows": [("height: auto;", "height: 900px;", "900 px high")],
     "contrast on paper": [("@media print { :root", "@media print { em", "contrast 1.")],

@@ -110,6 +110,16 @@ class TestMeansThatAreNotZero:
         assert mean(products) == width * m * n
         assert variance(products) == width * (v * w + v * n**2 + m**2 * w)
 
+    @given(value_lists, value_lists, st.integers(1, 3))
+    def test_it_splits_into_a_part_within_rows_and_one_between_them(
+        self, first: list[Fraction], second: list[Fraction], width: int
+    ) -> None:
+        keys = all_vectors(second, width)
+        rows = [[dot(q, k) for k in keys] for q in all_vectors(first, width)]
+        (m, v), (n, w) = ((mean(x), variance(x)) for x in (first, second))
+        assert mean(variance(row) for row in rows) == width * w * (v + m**2)
+        assert variance(mean(row) for row in rows) == width * v * n**2
+
 
 class TestRowsShareAQuery:
     """thm-rows-share-a-query: uncorrelated scores whose squares are correlated."""
@@ -132,6 +142,12 @@ class TestRowsShareAQuery:
         alone = mean(a**2 for a, _ in rows) * mean(b**2 for _, b in rows)
         assert together - alone == sigma**2 * variance(lengths)
 
+    def test_independence_of_any_two_of_the_three_is_not_enough(self) -> None:
+        cases = [(q, k, k if q == 2 else -k) for q in (1, 2) for k in (-1, 1)]
+        for i, j in itertools.combinations(range(3), 2):
+            assert len({(case[i], case[j]) for case in cases}) == 4
+        assert mean(Fraction(q * k * q * other) for q, k, other in cases) == Fraction(3, 2)
+
     def test_scores_of_unequal_queries_are_not_independent(self) -> None:
         keys = all_vectors(SIGNS, 1)
         rows = [(q * k[0], q * other[0]) for q in (1, 3) for k in keys for other in keys]
@@ -144,15 +160,15 @@ class TestScoresOfFreshWeights:
     """thm-scores-of-fresh-weights: fixed words, random matrices."""
 
     @given(st.tuples(small, small), st.tuples(small, small))
-    def test_it_holds_over_all_matrices_of_signs(self, x: Vector, y: Vector) -> None:
+    def test_it_holds_over_all_matrices_of_two_values(self, x: Vector, y: Vector) -> None:
         width = 2
-        columns = all_vectors(SIGNS, 2)  # a column of a matrix with two rows
+        columns = all_vectors([2 * s for s in SIGNS], 2)  # of matrices with two rows
         matrices = list(itertools.product(columns, repeat=width))
         queries = [tuple(dot(x, column) for column in matrix) for matrix in matrices]
         keys = [tuple(dot(y, column) for column in matrix) for matrix in matrices]
         products = [dot(q, k) for q in queries for k in keys]
         assert mean(products) == 0
-        assert variance(products) / width == dot(x, x) * dot(y, y)
+        assert variance(products) / width == 2**4 * dot(x, x) * dot(y, y)
 
 
 scores = st.lists(st.floats(-30, 30), min_size=2, max_size=7)
@@ -242,6 +258,60 @@ class TestSaturation:
         assert np.abs(tied).max() == pytest.approx(0.25)
 
 
+class TestUnscaledGradient:
+    """thm-unscaled-gradient: two effects cancel, so that the mean of the derivative stays."""
+
+    @staticmethod
+    def norms(d: int, keys: int, scale: float, draws: int = 200_000) -> np.ndarray:
+        """Draw norms of J K without drawing K: in axes along the query, only K Kᵀ counts."""
+        rng = np.random.default_rng(keys)
+        length, z = np.sqrt(rng.chisquare(d, draws)), rng.standard_normal((draws, keys))
+        root = np.tril(rng.standard_normal((draws, keys, keys)), -1)  # by Bartlett
+        diagonal = np.arange(keys)
+        root[:, diagonal, diagonal] = np.sqrt(rng.chisquare(d - 1 - diagonal, (draws, keys)))
+        p = softmax(scale * length[:, np.newaxis] * z)
+        jacobians = p[:, :, np.newaxis] * (np.eye(keys) - p[:, np.newaxis])
+        keys_turned = np.concatenate([z[:, :, np.newaxis], root], axis=-1)
+        found: np.ndarray = scale * np.linalg.norm(jacobians @ keys_turned, axis=(-2, -1))
+        return found
+
+    def test_the_short_cut_draws_what_whole_keys_give(self) -> None:
+        rng = np.random.default_rng(0)
+        q, k = rng.standard_normal((20_000, 1, 16)), rng.standard_normal((20_000, 3, 16))
+        p = softmax((q @ k.swapaxes(-1, -2))[:, 0])
+        direct = np.linalg.norm(
+            (p[:, :, np.newaxis] * (np.eye(3) - p[:, np.newaxis])) @ k, axis=(-2, -1)
+        )
+        short = self.norms(16, 3, 1.0)
+        for moment in (1, 2):
+            error = (direct**moment).std() / np.sqrt(len(direct))
+            assert abs((direct**moment).mean() - (short**moment).mean()) < 4 * error
+
+    @pytest.mark.parametrize("keys", [2, 3, 5])
+    def test_the_mean_tends_to_that_of_the_largest_normal_number(self, keys: int) -> None:
+        largest = float(
+            mpmath.quad(
+                lambda x: x * keys * mpmath.npdf(x) * mpmath.ncdf(x) ** (keys - 1),
+                [-12, -3, 0, 3, 12],
+            )
+        )
+        found = self.norms(16_384, keys, 1.0)
+        error = found.std() / np.sqrt(len(found))
+        assert abs(found.mean() - largest) < 4 * error + 0.01
+        assert 4 * error + 0.01 < 0.09  # and the limits are further apart
+
+    def test_the_typical_one_vanishes(self) -> None:
+        above = [(self.norms(4**i, 5, 1.0, 50_000) > 1e-3).mean() for i in (4, 6, 8, 10)]
+        assert above == sorted(above, reverse=True)
+        assert above[-1] < 0.05
+
+    def test_with_the_root_the_mean_tends_to_that_at_normal_scores(self) -> None:
+        p = softmax(np.random.default_rng(0).standard_normal((200_000, 5)))
+        jacobians = p[:, :, np.newaxis] * (np.eye(5) - p[:, np.newaxis])
+        limit = np.linalg.norm(jacobians, axis=(-2, -1)).mean()
+        assert self.norms(16_384, 5, 1 / 128).mean() == pytest.approx(limit, abs=0.002)
+
+
 class TestSampleVarianceOfScores:
     """thm-sample-variance-of-scores: its mean is (1 - 1/n) times the variance."""
 
@@ -290,6 +360,16 @@ class TestVarianceOfACosine:
         queries = all_vectors([sign * size for size in sizes for sign in SIGNS], len(k))
         squares = [dot(q, k) ** 2 / (dot(q, q) * dot(k, k)) for q in queries]
         assert mean(squares) == Fraction(1, len(k))
+        cosines = [float(dot(q, k)) / float(dot(q, q) * dot(k, k)) ** 0.5 for q in queries]
+        assert abs(sum(cosines)) < 1e-12 * len(cosines)
+
+    def test_it_is_not_the_variance_where_the_mean_direction_is_not_zero(self) -> None:
+        queries = [(Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))]
+        key = (Fraction(1), Fraction(1))
+        assert [dot(q, key) ** 2 / (dot(q, q) * dot(key, key)) for q in queries] == [
+            Fraction(1, 2)
+        ] * 2
+        assert len({dot(q, key) for q in queries}) == 1  # one cosine: its variance is 0
 
     def test_it_fails_for_queries_that_are_not_symmetric(self) -> None:
         queries = all_vectors([Fraction(1), Fraction(2)], 2)
