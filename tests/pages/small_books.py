@@ -19,6 +19,7 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "book/_ext",
         "book/_lib",
         "book/_theme",
+        "tests/peers",
         "tests/theorems",
         "derivations",
         "tests/examples",

@@ -7,15 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.pages.sources import BOOK, ROOT, cells, pages, prose, relative
+from tests.pages.sources import BOOK, ROOT, cells, lessons, pages, prose, relative
 
 PAGES = pages()
-# Every part of the book teaches, but those in which one looks things up.
-LOOKED_UP = {"examples", "reference"}
-LESSONS = [page for page in PAGES if not LOOKED_UP & {*page.relative_to(BOOK).parts[:-1]}]
-LESSONS.remove(BOOK / "index.md")
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=relative)
-EVERY_LESSON = pytest.mark.parametrize("page", LESSONS, ids=relative)
+EVERY_LESSON = pytest.mark.parametrize("page", lessons(), ids=relative)
 
 SECTIONS = ["The rule", "What can go wrong", "Exercises", "In practice", "Further reading"]
 
