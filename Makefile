@@ -32,8 +32,8 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
 	@bash tools/numpy.sh '$(NUMPY)'
 
-test-project: $(READY) ## Run the visible cells alone, try the wheel elsewhere, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest tests/project/cells.py tests/project/wheel.py tests/project/rehearsal.py
+test-project: $(READY) ## Build small books with defects, run visible cells alone, try the wheel, rehearse CONTRIBUTING.md
+	@$(PY) -m pytest $(addprefix tests/project/,cells.py strict_build.py lesson_blocks.py wheel.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers

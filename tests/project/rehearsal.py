@@ -331,7 +331,7 @@ class TestAllSteps:
         pages = STUBS | {LESSON: (root / "book" / f"{LESSON}.md").read_text("utf-8")}
         script = (
             "import json, pathlib, sys\n"
-            "from tests.pages.small_books import build\n"
+            "from tests.project.small_books import build\n"
             "pages = {name: (text, '') for name, text in json.loads(sys.argv[2]).items()}\n"
             "built = build(pathlib.Path(sys.argv[1]), pages)\n"
             "sys.exit(built.stderr if built.returncode else 0)\n"

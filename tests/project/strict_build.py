@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.pages.small_books import HEADER
+from tests.project.small_books import HEADER
 
 
 def cell(code: str, title: str) -> str:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.pages.small_books import build
+from tests.project.small_books import build
 
 Built = subprocess.CompletedProcess[str]
 FOLDER = TemporaryDirectory()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from tests.pages.small_books import HEADER
+from tests.project.small_books import HEADER
 
 LESSON = """
 (label-{name})=
