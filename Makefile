@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-site lighthouse test test-deep test-peers mutants bench lint format serve examples lock clean
+.PHONY: help book check-links check-site lighthouse test test-deep test-numpy test-peers test-project mutants bench lint format serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -8,10 +8,13 @@ PY := $(VENV)/bin/python
 
 help: ## List the targets
 	@echo "make TARGET, where TARGET is one of:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 book: $(READY) ## Build the book into _build/html: every cell executed, every warning an error
 	@$(PY) -m tools.build_book
+
+check-links: book ## Ask for every address that the book names: whether it is still there
+	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
 check-site: book ## Measure the budgets of the built site in a browser: weight, access, layout, paper
 	@bash tools/browser.sh -m pytest tests/site --confcutdir=tests/site
@@ -25,6 +28,12 @@ test: $(READY) ## Run the quick test suite
 
 test-deep: $(READY) ## Run the property tests with a far larger budget
 	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/project
+
+test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
+	@bash tools/numpy.sh '$(NUMPY)'
+
+test-project: $(READY) ## Build small books with defects, run visible cells alone, try the wheel, rehearse CONTRIBUTING.md
+	@$(PY) -m pytest $(addprefix tests/project/,cells.py strict_build.py lesson_blocks.py wheel.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
@@ -54,7 +63,7 @@ lock: ## Write requirements.txt anew from requirements.in: newest versions, pinn
 	@bash tools/lock.sh
 
 clean: ## Remove the built book, the caches and the environment
-	rm -rf _build $(VENV) .venv-browser .venv-lock .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build $(VENV) .venv-browser .venv-lock .venv-numpy .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a half-made environment is never trusted.

@@ -86,6 +86,8 @@ def real_array(name: str, value: npt.ArrayLike, axes: str = "(...)") -> Array:
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     if axes != "(...)" and array.ndim < axes.count(","):
         raise ValueError(f"{name} {array.shape}: it must have the axes {axes}")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if array.flags.c_contiguous or (
         array.ndim > 1 and array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize)
     ):

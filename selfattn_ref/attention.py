@@ -81,7 +81,7 @@ def scaled_dot_product_attention(
     -----
     It is ``attention_weights(scaled_scores(query, key), mask=mask) @ value``; a `soft_cap` comes
     after the scale, a `bias` after the cap, the mask last. Equation 1 of [1]_. Taught on the page
-    "Read the attention equation"; worked examples SA009, SA016.
+    "Scaled dot-product attention"; worked examples SA009, SA016.
 
     References
     ----------
@@ -175,7 +175,7 @@ def self_attention(
 
     Notes
     -----
-    Taught on the page "Give each word a query, a key and a value"; worked example SA009.
+    Taught on the page "Queries, keys and values"; worked example SA009.
 
     Examples
     --------

@@ -31,8 +31,8 @@ class KeyValueCache:
     arrays of twice the capacity, or of the length needed if that is more. Over n positions
     that copies fewer than 2 n rows, and at most about half of the storage is unused. Equal to
     the full pass in algebra, and in floating point up to rounding: sums over a different
-    number of keys may be added up in a different order. Taught on the page "Generate one token
-    at a time"; worked example SA025.
+    number of keys may be added up in a different order. Taught on the page "Generation and
+    the key/value cache"; worked example SA025.
 
     Examples
     --------

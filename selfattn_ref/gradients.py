@@ -138,7 +138,7 @@ def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> Array:
     Notes
     -----
     The Jacobian of the softmax is :math:`\operatorname{diag}(p) - p p^\top`, symmetric.
-    Worked examples SA020 and SA031; the page "Watch a softmax saturate" derives it.
+    Worked examples SA020 and SA031; the page "Saturation of the softmax" derives it.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def cross_entropy(
     -----
     In a causal model the logits at position t predict the token at t + 1: the caller shifts the
     targets. Dropping a position here does not hide it from attention; that is what
-    `padding_mask` does. Taught on the page "Score a language model"; worked example SA032.
+    `padding_mask` does. Taught on the page "Perplexity"; worked example SA032.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def perplexity(
     Notes
     -----
     Perplexities of models with different vocabularies do not compare: the positions differ.
-    Taught on the page "Score a language model"; worked example SA032.
+    Taught on the page "Perplexity"; worked example SA032.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def bits_per_token(
 
     Notes
     -----
-    Taught on the page "Score a language model"; worked example SA032.
+    Taught on the page "Perplexity"; worked example SA032.
 
     Examples
     --------

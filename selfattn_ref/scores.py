@@ -45,7 +45,7 @@ def scaled_scores(query: npt.ArrayLike, key: npt.ArrayLike, *, scale: float | No
 
     Notes
     -----
-    Equation 1 of [1]_. Taught on the page "Read the attention equation"; worked example SA015.
+    Equation 1 of [1]_. Taught on the page "Scaled dot-product attention"; worked example SA015.
 
     References
     ----------

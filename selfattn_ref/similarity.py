@@ -42,7 +42,7 @@ def dot_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array:
 
     Notes
     -----
-    Taught on the page "Measure how similar two words are"; worked examples SA001 and SA004.
+    Taught on the page "Similarity: dot product, cosine, distance"; worked examples SA001 and SA004.
 
     Examples
     --------
@@ -88,8 +88,8 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array
 
     Notes
     -----
-    Taught on the page "Measure how similar two words are"; worked example SA001. [1]_ compare
-    documents, as vectors of term weights, by such measures.
+    Taught on the page "Similarity: dot product, cosine, distance"; worked example SA001. [1]_
+    compare documents, as vectors of term weights, by such measures.
 
     References
     ----------
@@ -147,8 +147,8 @@ def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Arra
     Notes
     -----
     The differences are formed one by one (memory n·m·d): the faster formula through dot
-    products loses half the digits of two points that are close. Taught on the page "Measure
-    how similar two words are"; worked example SA001.
+    products loses half the digits of two points that are close. Taught on the page
+    "Similarity: dot product, cosine, distance"; worked example SA001.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
     Notes
     -----
     Subtracting the largest number changes no weight and keeps every exponential at most 1; on
-    how accurate that is, see [1]_. Taught on the page "Ask why it is softmax";
+    how accurate that is, see [1]_. Taught on the page "Why softmax";
     worked example SA005.
 
     References

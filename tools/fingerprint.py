@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 # What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
-DEPENDENCIES = ("selfattn_ref", "book/_lib", "requirements.txt")
+DEPENDENCIES = ("selfattn_ref", "book/_lib", "tests/peers", "requirements.txt")
 # The build makes these from the data, which is an input itself.
 GENERATED = re.compile(r"SA\d{3}\.md")
 

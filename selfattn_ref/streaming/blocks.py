@@ -224,7 +224,7 @@ def streaming_attention_vjp(
     window: WindowSize | None = None,
     block_size: BlockSize | None = None,
     state: AttentionState | None = None,
-) -> tuple[Array, Array, Array]:
+) -> AttentionGradients:
     r"""Pull a gradient back through attention, block by block.
 
     With :math:`A` the weights and :math:`O` the output,

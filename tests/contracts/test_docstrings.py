@@ -1,4 +1,4 @@
-"""Docstrings: numpydoc's own checks, and the sections that every public function has."""
+"""Docstrings: numpydoc's own checks, the sections of every function, shapes as in the table."""
 
 import importlib
 import inspect
@@ -10,21 +10,11 @@ from numpydoc.docscrape import FunctionDoc
 from numpydoc.validate import validate
 
 import selfattn_ref
+from tests.contracts.calls import CALLS
 
-FUNCTIONS = sorted(
-    name for name in selfattn_ref.__all__ if inspect.isfunction(getattr(selfattn_ref, name))
-)
+FUNCTIONS = [call for call in CALLS if "." not in call.name]
 PACKAGE = pathlib.Path(selfattn_ref.__file__).parent
-MODULES = sorted(
-    [path.stem for path in PACKAGE.glob("*.py")]
-    + [f"streaming.{path.stem}" for path in PACKAGE.glob("streaming/*.py")]
-)
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_numpydoc_finds_nothing(name):
-    # All its checks: sections and their order, parameters against the signature, periods.
-    assert validate(f"selfattn_ref.{name}")["errors"] == []
+MODULES = [*PACKAGE.glob("*.py"), *PACKAGE.glob("streaming/*.py")]
 
 
 def half_documented(x, axis=-1):
@@ -42,73 +32,63 @@ def test_numpydoc_would_find_something():
     assert codes >= {"SS02", "SS03", "PR01", "PR08", "PR09", "EX01"}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("section", ["Summary", "Parameters", "Returns", "Raises", "Examples"])
-def test_every_section_is_there(name, section):
-    assert FunctionDoc(getattr(selfattn_ref, name))[section]
+@pytest.mark.parametrize("call", FUNCTIONS, ids=str)
+class TestDocstring:
+    def test_numpydoc_finds_nothing_and_every_section_is_there(self, call):
+        # All its checks: sections and their order, parameters against the signature, periods.
+        assert validate(f"selfattn_ref.{call.name}")["errors"] == []
+        doc = FunctionDoc(call.public)
+        for section in ("Summary", "Parameters", "Returns", "Raises", "Examples"):
+            assert doc[section], section
+        assert [error.type for error in doc["Raises"]] == ["TypeError", "ValueError"]
+
+    def test_the_formula_follows_the_summary(self, call):
+        before_the_parameters = call.public.__doc__.partition("Parameters\n")[0]
+        assert ".. math::" in before_the_parameters or ":math:" in before_the_parameters
+
+    def test_parameters_have_the_axes_of_the_table_and_are_optional_if_they_have_a_default(
+        self, call
+    ):
+        documented = {
+            single.strip(): parameter.type
+            for parameter in FunctionDoc(call.public)["Parameters"]
+            for single in parameter.name.split(",")
+        }
+        assert documented.keys() == call.parameters.keys()
+        for name, entry in call.parameters.items():
+            assert documented[name].endswith("optional") == bool(entry.default), name
+            shapes = re.findall(r"\(.*?\)", documented[name])
+            if shapes:
+                assert f"({', '.join(entry.axes)})" in shapes, name
+
+    def test_results_are_arrays_with_the_shape_of_the_table_or_numbers(self, call):
+        results = FunctionDoc(call.public)["Returns"]
+        if results[0].type == "AttentionState":
+            assert call.results[0].name == "sums"
+            return
+        for result, entry in zip(results, call.results, strict=True):
+            axes = f"({', '.join(call.axes(entry))})"
+            kind = {"bool": "ndarray of bool", "float64": "ndarray of float64"}.get(entry.name)
+            same = [f"ndarray, shape of {name}" for name in ("x", "scores", entry.name)]
+            assert result.type in [f"{kind or 'ndarray'}, shape {axes}", *same, "float"]
+            assert (result.type == "float") == (entry.name == "float")
+
+    def test_references_are_cited_and_names_exist(self, call):
+        listed = set(re.findall(r"^\s*\.\. \[(\d+)\]", call.public.__doc__, flags=re.MULTILINE))
+        assert set(re.findall(r"\[(\d+)\]_", call.public.__doc__)) == listed
+        for group, _ in FunctionDoc(call.public)["See Also"]:
+            for other, _ in group:
+                assert other in selfattn_ref.__all__
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_formula_follows_the_summary(name):
-    doc = getattr(selfattn_ref, name).__doc__
-    before_the_parameters = doc.partition("Parameters\n")[0]
-    assert ".. math::" in before_the_parameters or ":math:" in before_the_parameters
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_parameters_that_have_a_default_are_optional_and_no_others(name):
-    function = getattr(selfattn_ref, name)
-    documented = {
-        single.strip(): parameter.type
-        for parameter in FunctionDoc(function)["Parameters"]
-        for single in parameter.name.split(",")
-    }
-    for parameter in inspect.signature(function).parameters.values():
-        optional = parameter.default is not inspect.Parameter.empty
-        assert documented[parameter.name].endswith("optional") == optional, parameter.name
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_results_are_arrays_with_a_shape_or_numbers(name):
-    documented = re.compile(r"ndarray( of bool| of float64)?, shape |float$|AttentionState$")
-    for result in FunctionDoc(getattr(selfattn_ref, name))["Returns"]:
-        assert documented.match(result.type)
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_errors_are_told_apart_by_kind_and_value(name):
-    raised = [error.type for error in FunctionDoc(getattr(selfattn_ref, name))["Raises"]]
-    assert raised == ["TypeError", "ValueError"]
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_references_are_cited_and_citations_listed(name):
-    doc = getattr(selfattn_ref, name).__doc__
-    listed = set(re.findall(r"^\s*\.\. \[(\d+)\]", doc, flags=re.MULTILINE))
-    assert set(re.findall(r"\[(\d+)\]_", doc)) == listed
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_see_also_names_what_exists(name):
-    for group, _ in FunctionDoc(getattr(selfattn_ref, name))["See Also"]:
-        for other, _ in group:
-            assert other in selfattn_ref.__all__
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_modules_say_what_they_are_for(name):
-    full = f"selfattn_ref.{name}".removesuffix(".__init__")
-    doc = importlib.import_module(full).__doc__
-    assert doc
-    assert doc.strip().splitlines()[0].endswith((".", ":"))
-
-
-def test_a_page_that_a_docstring_names_is_in_the_book():
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_modules_say_what_they_are_for_and_name_pages_of_the_book(path):
+    name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    doc = importlib.import_module(name.removesuffix(".__init__")).__doc__
+    assert inspect.cleandoc(doc).splitlines()[0].endswith((".", ":"))
     titles = {
         re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.M)[1]
         for page in (PACKAGE.parent / "book").rglob("*.md")
     }
-    for module in {*PACKAGE.glob("*.py"), *PACKAGE.glob("streaming/*.py")}:
-        text = " ".join(module.read_text(encoding="utf-8").split())
-        named = set(re.findall(r'the page "([^"]+)"', text))
-        assert named <= titles, f"{module.name}: {named - titles}"
+    text = " ".join(path.read_text(encoding="utf-8").split())
+    assert set(re.findall(r'the page "([^"]+)"', text)) <= titles

@@ -267,21 +267,6 @@ class TestCommandLine:
         assert main([], **copy) == 1
         assert capsys.readouterr().out.count("SA004 differs: dot\n") == 1
 
-    def test_a_new_example_is_written_and_then_released(self, copy):
-        name, new = f"SA{len(DOCUMENTS) + 1:03d}", parse(TEXTS["SA004"])
-        new |= {"id": name, "expected": {"dot": {"description": "To be filled in."}}}
-        path = copy["data"] / f"{name}.json"
-        path.write_text(documents.file_text(new), encoding="utf-8")
-        assert main(["--write", name], **copy) == 0
-        written = documents.read(path)["expected"]["dot"]
-        assert written["value"] == DOCUMENTS["SA004"]["expected"]["dot"]["value"]
-        assert written["shape"] == "(5, 5)"
-        assert main([], **copy) == 1  # not released yet
-        assert main(["--release", name], **copy) == 0
-        assert main([], **copy) == 0
-        now = read_ledger(copy["ledger"])
-        assert {i for i in now if now[i] != read_ledger().get(i)} == {name}
-
     def test_a_released_example_is_not_overwritten(self, copy, capsys):
         path = copy["data"] / "SA004.json"
         changed = TEXTS["SA004"].replace("0.7, 0.8, 0.9", "0.7, 0.8, 0.8")

@@ -28,7 +28,7 @@ PASSED, FAILED = 0, 1  # of pytest; any other exit code means that it could not 
 # The tests that notice the slips of a module first, where they have another name than it. The
 # others follow.
 FIRST = {
-    "_boundary": ("boundary", "attention", "scores", "similarity", "masks", "gradients"),
+    "_boundary": ("errors", "dtypes", "layout", "attention", "scores", "masks", "gradients"),
     "_kernels": ("weights", "attention", "gradients", "masks", "streaming"),
     "cache": ("cache", "attention"),
     "heads": ("heads", "attention"),
@@ -62,13 +62,17 @@ class Slip:
 
 
 def read_slips(text: str) -> list[Slip]:
-    """Return the slips of the list; a line that is neither taken away nor put in is a name."""
+    """Return the slips of the list: lines taken away, lines put in, and the name at their end."""
     found = []
     for section in re.split(r"^# ", text, flags=re.M)[1:]:
         module, _, body = section.partition("\n")
-        for match in re.finditer(r"^([^-+#\n].*)\n((?:- .*\n)+)((?:\+ .*\n)*)", body, re.M):
-            old, new = (re.sub(r"^[-+] ", "", part, flags=re.M)[:-1] for part in match.groups()[1:])
-            found.append(Slip(module, match[1], old, new))
+        for away, put in re.findall(r"((?:^- .*\n)+)((?:^\+ .*\n)+)", body, re.M):
+            old = re.sub("^- ", "", away, flags=re.M)[:-1]
+            for new, name in re.findall(
+                r"(.*?)← ([^\n]+)\n", re.sub(r"^\+ ", "", put, flags=re.M), re.S
+            ):
+                found.append(Slip(module, name, old, new.removesuffix("  ")))
+    assert len(found) == text.count("←"), "a slip has another form"
     return found
 
 
@@ -93,12 +97,13 @@ def run_tests(folder: pathlib.Path, tests: list[str]) -> int:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True).returncode
 
 
-def ordered_tests(folder: pathlib.Path, module: str) -> list[str]:
-    """Return the test files of a tree, those first that should notice a slip of the module."""
-    files = sorted((folder / "tests").rglob("test_*.py"), key=lambda path: path.stem)
-    first = [f"test_{topic}" for topic in FIRST.get(module, (module,))]
-    files.sort(key=lambda path: first.index(path.stem) if path.stem in first else len(first))
-    return [str(path.relative_to(folder)) for path in files]
+def test_files(folder: pathlib.Path, module: str) -> tuple[list[str], list[str]]:
+    """Return the test files of a tree: first those that should notice a slip of the module."""
+    names = {f"test_{topic}" for topic in FIRST.get(module, (module,))}
+    files = sorted((folder / "tests").rglob("test_*.py"))
+    split = ([f for f in files if (f.stem in names) == first] for first in (True, False))
+    own, others = ([str(f.relative_to(folder)) for f in part] for part in split)
+    return own, others
 
 
 def outcome(slip: Slip) -> str:
@@ -107,7 +112,10 @@ def outcome(slip: Slip) -> str:
         folder = pathlib.Path(name)
         copy_tree(folder)
         slip.path(folder).write_text(slip.applied(folder), encoding="utf-8")
-        code = run_tests(folder, ordered_tests(folder, slip.module))
+        for tests in test_files(folder, slip.module):
+            code = run_tests(folder, tests)
+            if code != PASSED:
+                break
     return {FAILED: "killed", PASSED: "SURVIVED"}.get(code, f"pytest could not run, exit {code}")
 
 

@@ -47,6 +47,13 @@ def pages() -> list[Path]:
     return [ROOT / f"{name}.md" for name in found]
 
 
+def lessons() -> list[Path]:
+    """Return the pages that teach: all but the front page and those where one looks things up."""
+    looked_up = {"examples", "reference"}
+    parts = {page: {*page.relative_to(BOOK).parts[:-1]} for page in pages()}
+    return [page for page, folders in parts.items() if folders and not folders & looked_up]
+
+
 def cells(text: str) -> list[Cell]:
     """Return the code cells of a page, hidden ones included."""
     found = []

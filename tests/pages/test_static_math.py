@@ -165,7 +165,7 @@ class TestPage:
 class TestNumbers:
     def test_labeled_equations_are_numbered_in_order(self, blocks: list[Tag]) -> None:
         numbers = [block.select_one(".eqno") for block in blocks]
-        texts = [number and number.contents[0] for number in numbers]
+        texts = [number and str(number.contents[0]) for number in numbers]
         assert texts == ["(1)", "(2)", None, "(3)", None, None]
 
     def test_no_equation_has_a_random_name(self, blocks: list[Tag]) -> None:

@@ -5,15 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.pages.sources import BOOK, ROOT, cells, pages, prose, relative
+from tests.pages.sources import BOOK, ROOT, cells, lessons, pages, prose, relative
 
 PAGES = pages()
-LESSONS = [
-    page for page in PAGES if page.parent.name in {"analogies", "causal", "concepts", "scaling"}
-]
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=relative)
-EVERY_LESSON = pytest.mark.parametrize("page", LESSONS, ids=relative)
+EVERY_LESSON = pytest.mark.parametrize("page", lessons(), ids=relative)
 
 SECTIONS = ["The rule", "What can go wrong", "Exercises", "In practice", "Further reading"]
 
@@ -29,12 +27,11 @@ class TestAllPages:
     @EVERY_PAGE
     def test_the_label_of_a_page_is_its_path(self, page: Path) -> None:
         name = relative(page)
+        full = name.replace("/", "-").replace("_", "-")
         label = re.search(r"^\((.+)\)=\n# ", page.read_text(encoding="utf-8"), re.M)
         assert label, f"{name}: no label before the title"
-        expected = {name.replace("/", "-").replace("_", "-")}
-        expected.add(re.sub(r"^reference-", "", *expected))
-        expected.add(re.sub(r"-index$", "", re.sub(r"^reference-", "", name.replace("/", "-"))))
-        assert label[1] in expected
+        short = full.removeprefix("reference-")
+        assert label[1] in {full, short, short.removesuffix("-index")}
 
     @EVERY_PAGE
     def test_a_page_with_cells_says_which_kernel_and_one_without_starts_none(
@@ -103,6 +100,12 @@ class TestAllPages:
 
 
 class TestLessons:
+    @EVERY_LESSON
+    def test_its_head_names_its_question_and_its_level(self, page: Path) -> None:
+        head = yaml.safe_load(page.read_text(encoding="utf-8").split("---\n")[1])
+        assert head["question"].endswith("?")
+        assert re.fullmatch("[123](–[123])?", str(head["level"]))
+
     @EVERY_LESSON
     def test_it_says_what_the_reader_will_do_and_need(self, page: Path) -> None:
         opening = prose(page.read_text(encoding="utf-8")).split("\n# ")[1].split("\n## ")[0]

@@ -57,7 +57,7 @@ class TestTests:
     def test_every_statement_links_to_a_class_that_its_page_names(self) -> None:
         pages = source_pages.defined_in(ROOT, source_pages.THEOREMS)
         for _, label, text in STATEMENTS:
-            file, name = re.search(r"Checked by `(.*?)\.py::(\w+)`", text).groups()  # type: ignore[union-attr]
+            file, name = re.search(r"Checked by `(.*?)\.py::(\w+)`", text).groups()
             assert pages[name] == file, label
 
     def test_a_class_is_found_where_it_begins(self) -> None:

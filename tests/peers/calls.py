@@ -6,26 +6,15 @@ in `differences.py` tells; the `native` forms turn nothing around.
 """
 
 import contextlib
+import functools
 
 import numpy as np
 
 import selfattn_ref as sa
 from tests.peers import peer
 
-
-def here(query, key, value, *, mask=None, bias=None, causal=False, scale=None):
-    """Attention by this library."""
-    if causal:
-        below = sa.causal_mask(query.shape[-2], key.shape[-2])
-        mask = below if mask is None else mask & below
-    return sa.scaled_dot_product_attention(query, key, value, mask=mask, bias=bias, scale=scale)
-
-
-def here_streaming(query, key, value, *, mask=None, bias=None, causal=False, scale=None):
-    """Attention by this library, block by block."""
-    return sa.streaming_attention(
-        query, key, value, mask=mask, bias=bias, causal=causal, scale=scale, block_size=2
-    )
+here = sa.scaled_dot_product_attention
+here_streaming = functools.partial(sa.streaming_attention, block_size=2)
 
 
 # --- PyTorch ----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ A cell is one word for what happens, or one for each mode of the library in whic
 A row that a library leaves out is one that it has no way to express.
 """
 
+from typing import Any
+
 # The packages whose versions the columns describe; requirements-peers.txt pins the same.
 VERSIONS = {
     "torch": "2.13.0",
@@ -170,7 +172,7 @@ KERAS = JAX | {
     "float16, scores above 65504": "NaN",
 }
 
-TABLE = {
+TABLE: dict[str, dict[str, Any]] = {
     "here": HERE,
     "ONNX": ONNX,
     "ONNX Runtime": ONNX_RUNTIME,

@@ -9,14 +9,16 @@ import functools
 import importlib.metadata
 import pathlib
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 import selfattn_ref as sa
 from tests.peers import calls, peer
-from tests.peers.agreement import D_K, TK, TQ, B, H, inputs, normal
 from tests.peers.differences import LIBRARIES, ROWS, TABLE, VERSIONS
+from tests.peers.problems import D_K, TK, TQ, B, H, inputs, normal
 
 partial = functools.partial
 
@@ -304,7 +306,7 @@ NATIVE_MASKS = {
     "Keras": length_first(calls.keras_native),
 }
 
-NATIVE_LAYOUTS = {
+NATIVE_LAYOUTS: dict[str, Callable[..., Any]] = {
     "here": sa.scaled_dot_product_attention,
     "ONNX": calls.onnx_attention,
     "ONNX Runtime": calls.runtime_attention,

@@ -5,20 +5,8 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import calls, peer
-from tests.peers.agreement import (
-    D_K,
-    D_V,
-    TK,
-    TQ,
-    B,
-    H,
-    agree,
-    attention_agrees,
-    epsilon,
-    inputs,
-    normal,
-    some_mask,
-)
+from tests.peers.agreement import agree, attention_agrees, epsilon
+from tests.peers.problems import TK, TQ, B, H, inputs, normal, some_mask
 
 peer("onnx.reference")
 peer("onnxruntime")
@@ -42,60 +30,6 @@ def compare(library, arrays, ours, theirs, **options):
 
 
 class TestScaledDotProductAttention:
-    @both
-    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-    @pytest.mark.parametrize(
-        "queries, keys, d_k, d_v",
-        [(TQ, TK, D_K, D_V), (1, 1, 1, 1), (1, 17, 2, 3), (17, 1, 3, 2), (67, 41, 23, 19)],
-    )
-    def test_agrees(self, library, queries, keys, d_k, d_v, dtype):
-        arrays = inputs(dtype, queries=queries, keys=keys, d_k=d_k, d_v=d_v)
-        ours = sa.scaled_dot_product_attention(*arrays)
-        compare(library, arrays, ours, ATTENTION[library](*arrays))
-
-    @both
-    @pytest.mark.parametrize("shape", [(TQ, TK), (1, TQ, TK), (B, H, TQ, TK), (B, 1, TQ, TK)])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_masks_and_biases_agree(self, library, shape, dtype):
-        arrays, mask = inputs(dtype), some_mask(*shape, seed=3)
-        bias = 3 * normal(*shape, seed=9, dtype=dtype)
-        for options in ({"mask": mask}, {"bias": bias}, {"mask": mask, "bias": bias}):
-            ours = sa.scaled_dot_product_attention(*arrays, **options)
-            theirs = ATTENTION[library](*arrays, **options)
-            compare(library, arrays, ours, theirs, bias=options.get("bias"))
-
-    @pytest.mark.parametrize("shape", [(TK,), (1, TK), (H, 1, TK), (B, 1, 1, TK), (1, H, 1, TK)])
-    def test_masks_for_all_queries_broadcast_in_the_reference(self, shape):
-        arrays, mask = inputs(), some_mask(*shape, seed=3)
-        ours = sa.scaled_dot_product_attention(*arrays, mask=mask)
-        compare("ONNX", arrays, ours, calls.onnx_attention(*arrays, mask=mask))
-
-    @both
-    @pytest.mark.parametrize("queries, keys", [(TK, TK), (TQ, TK), (TK, TQ)])
-    def test_causal_attention_starts_in_the_same_corner(self, library, queries, keys):
-        arrays = inputs(queries=queries, keys=keys)
-        theirs = ATTENTION[library](*arrays, causal=True)
-        mask = sa.causal_mask(queries, keys)
-        compare(library, arrays, sa.scaled_dot_product_attention(*arrays, mask=mask), theirs)
-        streamed = sa.streaming_attention(*arrays, causal=True, block_size=2)
-        compare(library, arrays, streamed, theirs)
-
-    @both
-    @pytest.mark.parametrize("scale", [1.0, 3.0])  # it takes the square root of the scale
-    def test_scales(self, library, scale):
-        arrays = inputs(np.float32)
-        ours = sa.scaled_dot_product_attention(*arrays, scale=scale)
-        compare(library, arrays, ours, ATTENTION[library](*arrays, scale=scale), scale=scale)
-
-    @both
-    def test_grouped_heads_share_the_same_keys(self, library):
-        query, key, value = inputs(lead=(B, 6))[0], *inputs(lead=(B, 3), seed=4)[1:]
-        ours = sa.scaled_dot_product_attention(
-            query, sa.repeat_key_value_heads(key, 6), sa.repeat_key_value_heads(value, 6)
-        )
-        theirs = ATTENTION[library](query, key, value)
-        compare(library, (query, key.repeat(2, 1), value), ours, theirs)
-
     @both
     def test_heads_side_by_side_are_our_merged_heads(self, library):
         arrays = inputs(np.float32)
@@ -123,22 +57,6 @@ class TestMasks:
     """What other libraries have as options are masks here."""
 
     @both
-    def test_its_count_of_valid_keys_is_a_padding_mask(self, library):
-        arrays, lengths = inputs(np.float32), np.array([TK - 2, 3])
-        (theirs,) = RUNS[library]("Attention", [*arrays, None, None, None, lengths])
-        mask = sa.padding_mask(lengths[:, np.newaxis], TK)  # (B, 1, 1, Tk)
-        ours = sa.scaled_dot_product_attention(*arrays, mask=mask)
-        compare(library, arrays, ours, theirs)
-
-    @pytest.mark.parametrize("left, right", [(0, 0), (2, 0), (0, 3), (1, 2)])
-    def test_its_window_is_a_window_mask(self, left, right):
-        arrays = inputs(queries=TK)
-        options = {"left_window_size": left, "right_window_size": right}
-        theirs = calls.onnx_attention(*arrays, **options)
-        ours = sa.scaled_dot_product_attention(*arrays, mask=sa.window_mask(TK, TK, left, right))
-        compare("ONNX", arrays, ours, theirs)
-
-    @both
     def test_its_cache_gives_the_steps_of_ours(self, library):
         first = inputs(np.float32, queries=3, keys=3)
         then = inputs(np.float32, queries=2, keys=2, seed=7)
@@ -163,16 +81,6 @@ class TestMasks:
 
 
 class TestPieces:
-    @both
-    @pytest.mark.parametrize("axis", [0, 1, -1])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_softmax_and_its_logarithm_along_every_axis(self, library, axis, dtype):
-        x = 3 * normal(TQ, TK, D_K, dtype=dtype)
-        for what, operator, size in (("softmax", "Softmax", 1), ("log_softmax", "LogSoftmax", 15)):
-            ours = getattr(sa, what)(x, axis)
-            (theirs,) = RUNS[library](operator, [x], axis=axis)
-            agree(library, f"{what} {x.dtype}", ours, theirs, eps=epsilon(dtype), size=size)
-
     # ONNX Runtime has no rotary embedding in float64.
     @pytest.mark.parametrize(
         "library, dtype",
@@ -191,14 +99,3 @@ class TestPieces:
         (theirs,) = RUNS[library]("RotaryEmbedding", [x, cos, sin], interleaved=int(interleaved))
         ours = sa.rotate_pairs(x, positions, interleaved=interleaved)
         agree(library, f"rotate {x.dtype}", ours, theirs, eps=epsilon(dtype), size=4)
-
-    @both
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_cross_entropy_with_positions_left_out(self, library, dtype):
-        logits = 3 * normal(B * TQ, 17, dtype=dtype)
-        targets = np.random.default_rng(1).integers(17, size=B * TQ)
-        mask = some_mask(B * TQ)
-        wanted = np.where(mask, targets, -1)
-        (theirs,) = RUNS[library]("SoftmaxCrossEntropyLoss", [logits, wanted], ignore_index=-1)
-        ours = np.array(sa.cross_entropy(logits, targets, mask=mask))
-        agree(library, "cross_entropy", ours, theirs, eps=epsilon(dtype), size=5)

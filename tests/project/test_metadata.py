@@ -11,7 +11,10 @@ import selfattn_ref
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = selfattn_ref.__version__
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+WORKFLOWS = {
+    path.stem: yaml.safe_load(path.read_text("utf-8"))
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+}
 
 
 def text(name):
@@ -40,6 +43,34 @@ class TestVersion:
     def test_what_readers_are_told_to_cite_has_it(self):
         for name in ("README.md", "book/index.md"):
             assert re.findall(r"selfattn_ref (\d\S+\d)", text(name)) == [VERSION], name
+
+
+class TestContinuousIntegration:
+    def test_what_is_declared_is_what_is_tested(self):
+        jobs = WORKFLOWS["ci"]["jobs"]
+        pythons = jobs["book-and-tests"]["strategy"]["matrix"]["python"]
+        pairs = [tuple(p.values()) for p in jobs["numpy"]["strategy"]["matrix"]["include"]]
+        oldest = SETTINGS["project"]["requires-python"].removeprefix(">=")
+        (needed,) = SETTINGS["project"]["dependencies"]
+        assert pythons[0] == oldest
+        assert pairs[0] == (oldest, f"{needed.removeprefix('numpy>=')}.0")
+        assert {python for python, _ in pairs[:4]} == set(pythons)
+        assert pairs[4:] == [(python, "2.*") for python in pythons]
+
+    def test_nobody_may_write(self):
+        for name, workflow in WORKFLOWS.items():
+            assert workflow["permissions"] == {"contents": "read"}, name
+            assert all("permissions" not in job for job in workflow["jobs"].values()), name
+
+    def test_every_command_that_is_named_exists(self):
+        targets = set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.M))
+        nightly = WORKFLOWS["nightly"]["jobs"]["nightly"]["strategy"]["matrix"]["target"]
+        named = {*nightly, *re.findall(r"^ *(?:- run: )?make ([a-z-]+)", text(".ci/run"), re.M)}
+        for name in ("README.md", "CONTRIBUTING.md", ".github/workflows/ci.yml"):
+            named |= set(re.findall(r"(?:`|^|run: )make ([a-z-]+)", text(name), re.M))
+        assert named <= targets, named - targets
+        (phony,) = re.findall(r"^\.PHONY: (.+)$", text("Makefile"), re.M)
+        assert targets == set(phony.split())
 
 
 class TestLayout:

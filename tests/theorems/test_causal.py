@@ -257,10 +257,35 @@ class TestOrderOfThePast:
             shuffled = causal(x[[*order, T]], w)
             np.testing.assert_allclose(shuffled[T], causal(x, w)[T], **CLOSE)
 
-    def test_two_layers_remember(self):
-        x, w = normal(0, 3, 3), matrices(1, 3)
-        twice = causal(causal(x, w), w)
-        assert np.abs(causal(causal(x[[1, 0, 2]], w), w)[2] - twice[2]).max() > 1e-3
+
+class TestTwoLayersOrder:
+    """thm-two-layers-order: the last row of two causal layers depends on the order of the past."""
+
+    @pytest.mark.parametrize("T", [1, 2, 3, 6])
+    def test_two_layers_of_averages_weigh_early_words_more(self, T):
+        def averages(rows):
+            return [[sum(c) / (i + 1) for c in zip(*rows[: i + 1], strict=True)] for i in range(T)]
+
+        unit = [[Fraction(i == j) for j in range(T)] for i in range(T)]
+        shares = averages(averages(unit))[-1]
+        assert shares == [sum(Fraction(1, i + 1) for i in range(j, T)) / T for j in range(T)]
+        assert all(first > second for first, second in itertools.pairwise(shares))
+        alike = [np.zeros((T, 1)), np.zeros((T, 1)), np.eye(T)]
+        twice = causal(causal(np.eye(T), alike), alike)
+        np.testing.assert_allclose(twice[-1], [float(share) for share in shares], **CLOSE)
+
+    @given(SEEDS, st.integers(3, 4), st.integers(1, 3))
+    def test_for_inputs_and_matrices_drawn_at_random(self, seed, T, width):
+        x, w = normal(seed, T, width) / 2, [matrices(seed + k, width) for k in (1, 2)]
+        last = causal(causal(x, w[0]), w[1])[-1]
+        for order in permutations(T):
+            if order[-1] == T - 1 and (order != np.arange(T)).any():
+                assert np.abs(causal(causal(x[order], w[0]), w[1])[-1] - last).max() > 1e-12
+
+    def test_equal_words_are_an_exception(self):
+        x, w = np.ones((3, 2)), matrices(0, 2)
+        twice = [causal(causal(x[order], w), w)[-1] for order in ([0, 1, 2], [1, 0, 2])]
+        np.testing.assert_array_equal(*twice)
 
 
 class TestPadding:
@@ -269,8 +294,11 @@ class TestPadding:
     @staticmethod
     def stack(x, mask, seed):
         for level in range(3):
-            x = x + self_attention(x, *matrices(seed + level, 3), mask=mask)
-            x = np.tanh(x)
+            heads = [
+                self_attention(x, *matrices(seed + 9 * level + width, 3, width), mask=mask)
+                for width in (1, 2)
+            ]
+            x = np.tanh(x + np.hstack(heads))
         return x
 
     @given(SEEDS, st.lists(st.booleans(), min_size=1, max_size=6), st.data())
@@ -291,6 +319,22 @@ class TestPadding:
         x[~real] = np.nan
         padded = self_attention(x, *w, mask=causal_mask(T) & real)
         np.testing.assert_allclose(padded[real], causal(x[real], w), **CLOSE)
+
+    @given(SEEDS, st.lists(st.booleans(), min_size=1, max_size=6), st.data())
+    def test_a_stack_gives_what_the_words_get_alone(self, seed, real, data):
+        real, T = np.array(real), len(real)
+        mask = data.draw(hnp.arrays(np.bool_, (T, T)))
+        mask[np.ix_(real, ~real)] = False
+        x = normal(seed, T, 3)
+        alone = self.stack(x[real], mask[np.ix_(real, real)], seed)
+        np.testing.assert_allclose(self.stack(x, mask, seed)[real], alone, **CLOSE)
+
+    def test_not_if_a_map_goes_by_the_place_in_the_array(self):
+        x, w = normal(0, 4, 3), matrices(1, 3)
+        real = np.array([False, True, True, True])
+        padded = self_attention(x + np.arange(4.0)[:, None], *w, mask=causal_mask(4) & real)
+        alone = causal(x[real] + np.arange(3.0)[:, None], w)
+        assert np.abs(padded[real] - alone).max() > 1e-3
 
     @given(SEEDS, st.lists(st.booleans(), min_size=2, max_size=6))
     def test_padding_gets_no_gradient_from_a_loss_over_words(self, seed, real):
@@ -330,52 +374,67 @@ class TestCache:
             full = np.tanh(full + causal(full, w))
         np.testing.assert_allclose(np.vstack(outputs), full, **CLOSE)
 
-    def test_without_a_mask_the_keys_of_a_second_layer_change(self):
+    def test_without_a_mask_every_row_of_the_first_layer_and_keys_of_the_second_change(self):
         x, w = normal(0, 4, 3), matrices(1, 3)
-        keys = [self_attention(x[:n], *w)[0] @ w[1] for n in (3, 4)]
-        assert np.abs(keys[0] - keys[1]).max() > 1e-3
+        before, after = self_attention(x[:3], *w), self_attention(x, *w)[:3]
+        assert (np.abs(before - after).max(axis=1) > 1e-3).all()
+        assert (np.abs(before @ w[1] - after @ w[1]).max(axis=1) > 1e-3).all()
 
 
-class Counting:
+class Counted:
     """A number that counts how often numbers of its kind are multiplied."""
 
     count = 0
 
+    def __init__(self, value):
+        self.value = value
+
     def __mul__(self, other):
-        Counting.count += 1
-        return self
+        Counted.count += 1
+        return Counted(self.value * other.value)
 
     def __add__(self, other):
-        return self
+        return Counted(self.value + other.value)
 
 
-def product(m, r, c):
-    """Multiply an (m, r) and an (r, c) matrix of counting numbers, naively."""
-    one = Counting()
-    for _ in range(m * c):
-        total = one * one
-        for _ in range(r - 1):
-            total = total + one * one
+counted = np.frompyfunc(Counted, 1, 1)
+
+
+def plain(array):
+    return np.frompyfunc(lambda entry: entry.value, 1, 1)(array).astype(float)
 
 
 class TestGenerationCost:
-    """thm-generation-cost: one step and a whole text, by counting multiplications one by one."""
+    """thm-generation-cost: one step and a whole text, counted while both programs attend."""
+
+    @staticmethod
+    def attend(query, keys, values, offset):
+        """Attend with counted numbers: the rows of the query come after `offset` keys."""
+        scores = plain(query @ keys.T) / math.sqrt(query.shape[1])
+        shares = np.exp(scores) * np.tri(*scores.shape, offset)
+        return counted(shares / shares.sum(axis=1, keepdims=True)) @ values
 
     @pytest.mark.parametrize("n", [1, 2, 5])
     @pytest.mark.parametrize("d_model, d_k, d_v", [(2, 3, 5), (1, 1, 1), (4, 2, 3)])
     def test_counts(self, n, d_model, d_k, d_v):
-        def counted(rows, keys):
-            before = Counting.count
-            product(rows, d_model, d_k)  # queries
-            product(rows, d_model, d_k)  # keys
-            product(rows, d_model, d_v)  # values
-            product(rows, d_k, keys)  # scores
-            product(rows, keys, d_v)  # output
-            return Counting.count - before
-
+        x = normal(n, n, d_model)
+        w = [normal(seed, d_model, width) for seed, width in enumerate((d_k, d_k, d_v))]
+        expected = causal(x, w)
+        x, w = counted(x), [counted(matrix) for matrix in w]
+        keys, values = np.empty((0, d_k), object), np.empty((0, d_v), object)
+        with_cache, from_scratch = [], []
+        for t in range(1, n + 1):
+            before = Counted.count
+            query, key, value = (x[t - 1 : t] @ matrix for matrix in w)
+            keys, values = np.vstack([keys, key]), np.vstack([values, value])
+            row = self.attend(query, keys, values, t - 1)
+            with_cache.append(Counted.count - before)
+            before = Counted.count
+            rows = self.attend(*(x[:t] @ matrix for matrix in w), 0)
+            from_scratch.append(Counted.count - before)
+            np.testing.assert_allclose(plain(row)[0], expected[t - 1], **CLOSE)
+            np.testing.assert_allclose(plain(rows), expected[:t], **CLOSE)
         p, a = d_model * (2 * d_k + d_v), d_k + d_v
-        with_cache = [counted(1, t) for t in range(1, n + 1)]
-        from_scratch = [counted(t, t) for t in range(1, n + 1)]
         assert with_cache == [p + a * t for t in range(1, n + 1)]
         assert from_scratch == [t * (p + a * t) for t in range(1, n + 1)]
         assert sum(with_cache) == n * p + a * n * (n + 1) // 2
@@ -427,6 +486,40 @@ class TestTextProbability:
             for row, target in zip(logits, targets, strict=True)
         )
         assert perplexity(logits, targets) ** -n == pytest.approx(p, rel=1e-10)
+
+
+def cuts(text, tokens):
+    """Yield the probability of every way to cut a text into tokens."""
+    if not text:
+        yield Fraction(1)
+    for token, p in tokens.items():
+        if text.startswith(token):
+            yield from (p * rest for rest in cuts(text.removeprefix(token), tokens))
+
+
+class TestOneCut:
+    """thm-one-cut: the bits of one cut of a text are at least the bits of the text."""
+
+    @given(
+        st.lists(st.integers(0, 9), min_size=5, max_size=5), st.text("ab", min_size=1, max_size=7)
+    )
+    def test_for_every_cut_of_a_text(self, counts, text):
+        assume(sum(counts))
+        names = ("a", "b", "ab", "ba", "aba")
+        tokens = {t: Fraction(c, sum(counts)) for t, c in zip(names, counts, strict=True)}
+        p = [Fraction(1)]  # that the tokens spell the first letters, from the last token on
+        for end in range(1, len(text) + 1):
+            last = [t for t in tokens if text[:end].endswith(t)]
+            p.append(sum((tokens[t] * p[end - len(t)] for t in last), Fraction(0)))
+        found = [p_c for p_c in cuts(text, tokens) if p_c]
+        for p_c in found:
+            assert -math.log2(p_c) >= -math.log2(p[-1])
+            assert (p_c == p[-1]) == (len(found) == 1)
+
+    def test_bits_of_the_page(self):
+        tokens = {"a": Fraction(1, 4), "b": Fraction(1, 4), "ab": Fraction(1, 2)}
+        assert sorted(-math.log2(p_c) for p_c in cuts("ab", tokens)) == [1, 4]
+        assert sum(cuts("ab", tokens)) == Fraction(9, 16)
 
 
 def of_probabilities(p):

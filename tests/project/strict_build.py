@@ -5,17 +5,12 @@ build command of the real one. One build serves the defects that leave the cells
 those that do not.
 """
 
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.pages.sources import ROOT
-
-HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
+from tests.project.small_books import HEADER
 
 
 def cell(code: str, title: str) -> str:
@@ -43,47 +38,18 @@ WRONG_NUMBER = cell(
 )
 
 
-def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.CompletedProcess[str]:
-    """Build a book of the given pages as `make book` does."""
-    for name in (
-        "selfattn_ref",
-        "tools",
-        "book/_ext",
-        "book/_lib",
-        "book/_theme",
-        "tests/theorems",
-        "derivations",
-        "tests/examples",
-    ):
-        shutil.copytree(ROOT / name, folder / name)
-    for name in (*("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"),):
-        shutil.copy(ROOT / name, folder / name)
-    shutil.copy(ROOT / "book" / "references.bib", folder / "book")
-    (folder / "book" / "index.md").write_text("# Index\n")
-    (folder / "book" / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
-    for name, (text, _) in pages.items():
-        page = folder / "book" / f"{name}.md"
-        page.parent.mkdir(exist_ok=True)
-        page.write_text(text)
-    chapters = "".join(f"  - file: book/{name}\n" for name in pages)
-    (folder / "_toc.yml").write_text(f"format: jb-book\nroot: book/index\nchapters:\n{chapters}")
-    environment = os.environ | {"PYTHONPATH": ""}
-    return subprocess.run(
-        [sys.executable, "-m", "tools.build_book"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+BOOKS = {
+    "defects": DEFECTS,
+    "cells": {"number": (WRONG_NUMBER, ""), "error": (cell("1 / 0", "K"), "")},
+}
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture
+def report(small_book: Callable[[str], Any]) -> str:
     """Return what the build says of a book in which every page has a defect."""
-    result = build(tmp_path_factory.mktemp("defects"), DEFECTS)
+    _, result = small_book("defects")
     assert result.returncode == 1
-    return result.stderr
+    return str(result.stderr)
 
 
 class TestStrictBuild:
@@ -98,10 +64,9 @@ class TestStrictBuild:
         assert all("book/" in line for line in lines), report
 
     def test_failing_cells_are_all_reported_with_their_pages_and_causes(
-        self, tmp_path: Path
+        self, small_book: Callable[[str], Any]
     ) -> None:
-        pages = {"number": (WRONG_NUMBER, ""), "error": (cell("1 / 0", "K"), "")}
-        result = build(tmp_path, pages)
+        _, result = small_book("cells")
         assert result.returncode == 1
         assert "book/number.md: a cell failed: WorkedExampleMismatch: SA005" in result.stderr
         assert "total: got 6.5351, expected 6.53493" in result.stderr

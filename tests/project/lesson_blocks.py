@@ -1,11 +1,13 @@
 """A lesson is written as the blocks of the book: one build of a small book, read as HTML."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup, Tag
 
-from tests.pages.test_strict_build import HEADER, build
+from tests.project.small_books import HEADER
 
 LESSON = """
 (label-{name})=
@@ -54,16 +56,19 @@ def lesson(name: str, level: str) -> str:
     return header + LESSON.format(name=name)
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("book")
-    pages = {
+BOOKS = {
+    "lesson": {
         "reference/bibliography": ("# Bibliography\n\n```{bibliography}\n```\n", ""),
         "concepts/first": (lesson("first", "1"), ""),
         "concepts/second": (lesson("second", "2–3"), ""),
     }
-    build(folder, pages)
-    return folder / "_build" / "html"
+}
+
+
+@pytest.fixture
+def site(small_book: Callable[[str], Any]) -> Path:
+    folder, _ = small_book("lesson")
+    return Path(folder, "_build", "html")
 
 
 def read(site: Path, name: str) -> Tag:

@@ -1,0 +1,517 @@
+"""Attention: from queries, keys and values, and among the positions of one sequence."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from selfattn_ref import (
+    KeyValueCache,
+    attention_weights,
+    causal_mask,
+    multi_head_attention,
+    padding_mask,
+    scaled_dot_product_attention,
+    scaled_scores,
+    self_attention,
+    soft_cap,
+    streaming_attention,
+    window_mask,
+)
+from tests.support import digits, loops
+from tests.support.arrays import FLOATS, close, normal, normals, same_bits, some
+from tests.support.strategies import problems
+
+INF, NAN = math.inf, math.nan
+
+# Every size another prime, so that no two axes can be swapped unnoticed.
+B, H, TQ, TK, D_K, D_V = 2, 3, 5, 7, 11, 13
+
+# A mask and a bias of every shape that broadcasts to the scores (B, H, TQ, TK).
+SHAPES = [
+    *[(), (1,), (TK,), (TQ, 1), (1, TK), (TQ, TK), (1, TQ, TK), (H, 1, 1), (H, TQ, 1)],
+    *[(H, TQ, TK), (B, H, TQ, TK), (B, 1, 1, TK), (1, H, 1, TK), (B, 1, TQ, TK)],
+]
+
+
+def inputs(dtype=np.float64, *, seed=0, lead=()):
+    """Return queries, keys and values."""
+    return normals((*lead, TQ, D_K), (*lead, TK, D_K), (*lead, TK, D_V), seed=seed, dtype=dtype)
+
+
+class TestScaledDotProductAttention:
+    def test_mixes_the_values_by_the_weights(self):
+        # d_k = 4: the scores are 2 ln 2 / 2, 2 ln 3 / 2, 0, so the weights are 2, 3, 1 of 6:
+        # (2·6 + 3·12 + 1·30) / 6 = 13 and (2·60 + 3·0 + 1·6) / 6 = 21.
+        query = [[1.0, 1.0, 1.0, 1.0]]
+        key = [[2 * math.log(2), 0, 0, 0], [0, 0, 2 * math.log(3), 0], [0, 0, 0, 0]]
+        output = scaled_dot_product_attention(query, key, [[6, 60], [12, 0], [30, 6]])
+        np.testing.assert_allclose(output, [[13.0, 21.0]], rtol=1e-15)
+
+    @pytest.mark.parametrize(
+        "leads",
+        [
+            *[[(B, H)] * 3, [(2,), (), ()], [(), (2,), ()], [(), (), (2,)], [(2, 3), (3,), (1, 1)]],
+            *[[(1, 3), (2, 1), ()], [(3,), (1,), (2, 1)], [(0,), (1,), ()]],
+        ],
+    )
+    def test_leading_axes_broadcast(self, leads):
+        query, key, value = (
+            normal(*lead, *array.shape, seed=seed)
+            for seed, (lead, array) in enumerate(zip(leads, inputs(), strict=True))
+        )
+        output = scaled_dot_product_attention(query, key, value)
+        assert output.shape == (*loops.common_shape(*leads), TQ, D_V)
+        close(output, loops.attention(query, key, value))
+
+    def test_values_with_leading_axes_of_their_own_share_a_mask(self):
+        query, key, _ = inputs()
+        value = normal(B, TK, D_V, seed=5)
+        value[1, 2] = NAN
+        mask = some(TQ, TK)
+        output = scaled_dot_product_attention(query, key, value, mask=mask)
+        close(output, loops.attention(query, key, value, mask))
+        assert np.isnan(output[1, mask[:, 2]]).all()
+
+    def test_masks_and_biases_of_every_broadcastable_shape_mean_their_elements(self):
+        arrays = normals((B, H, TQ, 1), (B, H, TK, 1), (B, H, TK, 1))
+        for shape in SHAPES:
+            mask, bias = some(*shape, seed=3), np.asarray(normal(*shape, seed=9) * 3)
+            masked = scaled_dot_product_attention(*arrays, mask=mask)
+            close(masked, loops.attention(*arrays, mask), case=shape)
+            biased = scaled_dot_product_attention(*arrays, bias=bias)
+            close(biased, loops.attention(*arrays, bias=bias), case=shape)
+
+    def test_a_mask_may_be_any_combination_of_masks(self):
+        arrays = inputs(lead=(B, H))
+        lengths = padding_mask([[7], [4]], TK)
+        mask = causal_mask(TQ, TK, offset=2) & lengths & window_mask(TQ, TK, 3, None)
+        close(scaled_dot_product_attention(*arrays, mask=mask), loops.attention(*arrays, mask))
+
+    def test_a_scale_of_zero_takes_the_mean_of_the_values(self):
+        query, key, value = inputs()
+        output = scaled_dot_product_attention(query, key, value, scale=0)
+        mean = [math.fsum(value[:, c].tolist()) / TK for c in range(D_V)]
+        close(output, [mean] * TQ, 1e-14)
+
+    def test_a_negative_scale_is_that_of_negated_keys(self):
+        query, key, value = inputs()
+        assert same_bits(
+            scaled_dot_product_attention(query, key, value, scale=-0.5),
+            scaled_dot_product_attention(query, -key, value, scale=0.5),
+        )
+
+    def test_the_default_scale_takes_the_width_of_the_keys_not_of_the_values(self):
+        # Width 4 and d_v = 1: the scores are ±2 ln 3 / 2 … the weights 3 and 1/3, of 10/3.
+        query = [[math.log(3.0), 0.0, 0.0, 0.0]]
+        key = [[2.0, 0, 0, 0], [-2.0, 0, 0, 0]]
+        output = scaled_dot_product_attention(query, key, [[1.0], [0.0]])
+        np.testing.assert_allclose(output, [[0.9]], rtol=1e-15)
+
+    def test_a_bias_is_added_after_the_scale(self):
+        # Zero keys: the scores are the bias alone, and ln 3 gives 3 of 4 only if unscaled.
+        output = scaled_dot_product_attention(
+            np.ones((1, 4)), np.zeros((2, 4)), [[1.0], [0.0]], bias=[[math.log(3.0), 0.0]]
+        )
+        np.testing.assert_allclose(output, [[0.75]], rtol=1e-15)
+
+    def test_float16_scores_beyond_its_range_do_not_overflow(self):
+        # 64·64·64 / √64 = 32768 and twice that, 65536 > 65504. In float16 the second is +∞.
+        query = np.full((1, 64), 64.0, np.float16)
+        key = np.stack([query[0], query[0] * 2])
+        value = np.array([[1.0], [3.0]], np.float16)
+        np.testing.assert_array_equal(scaled_dot_product_attention(query, key, value), [[3.0]])
+
+    def test_float16_sums_of_many_values_are_not_coarse(self):
+        # The mean of 4096 ones and 4096 threes is 2; float16 sums stop growing on the way.
+        value = np.tile(np.array([[1.0], [3.0]], np.float16), (4096, 1))
+        zeros = np.zeros((1, 1), np.float16)
+        output = scaled_dot_product_attention(zeros, np.zeros((8192, 1), np.float16), value)
+        np.testing.assert_array_equal(output, [[2.0]])
+
+    def test_float64_is_never_dropped(self):
+        # Equal weights of 1 and 1 + 2⁻⁴⁰, which float32 cannot tell apart.
+        output = scaled_dot_product_attention([[0.0]], [[1.0], [1.0]], [[1.0], [1.0 + 2.0**-40]])
+        assert output.item() == 1.0 + 2.0**-41
+
+    def test_a_score_beyond_the_range_counts_as_an_infinity(self):
+        single = np.float32
+        for sign, expected in ((-1, 0), (1, NAN)):
+            query, key, value = single([[1e30]]), single([[sign * 1e30]]), single([[7]])
+            for function in (scaled_dot_product_attention, streaming_attention):
+                np.testing.assert_array_equal(function(query, key, value), [[expected]])
+
+
+class TestMasking:
+    """A mask selects: what is not allowed is as if it were not there."""
+
+    @pytest.mark.parametrize("queries", [1, 2, 65])
+    def test_what_is_hidden_changes_no_bit_in_any_layout_of_the_values(self, queries):
+        # NumPy multiplies by another loop where an array is strided, with other last bits.
+        query, key, value = normals((queries, 3), (53, 3), (53, D_V))
+        mask = some(queries, 53)
+        mask[:, 3] = False
+        spoiled = value.copy()
+        spoiled[3] = NAN
+        clean = scaled_dot_product_attention(query, key, value, mask=mask)
+        for layout in (
+            np.ascontiguousarray,
+            np.asfortranarray,
+            lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+            lambda a: np.stack([a, a, a], axis=1)[:, 1],
+            lambda a: a[::-1].copy()[::-1],
+        ):
+            dirty = scaled_dot_product_attention(query, key, layout(spoiled), mask=mask)
+            assert same_bits(dirty, clean)
+
+    @pytest.mark.parametrize("bad", [NAN, INF, -INF])
+    def test_a_value_shows_in_the_rows_that_may_attend_to_it_and_in_no_other(self, bad):
+        query, key, value = inputs()
+        mask = np.ones((TQ, TK), bool)
+        mask[:, 2] = [True, False, False, True, False]
+        mask[1] = False
+        clean = scaled_dot_product_attention(query, key, value, mask=mask)
+        value[2, 4] = bad
+        output = scaled_dot_product_attention(query, key, value, mask=mask)
+        assert same_bits(output[[1, 2, 4]], clean[[1, 2, 4]])
+        np.testing.assert_array_equal(output[[0, 3], 4], [bad, bad])
+        others = np.arange(D_V) != 4
+        close(output[:, others], clean[:, others], 1e-13)
+
+    def test_infinite_values_add_up_as_infinities_do(self):
+        value = [[INF, INF, -INF], [INF, -INF, 5.0], [1.0, 2.0, 3.0]]
+        zeros = np.zeros((3, 1))
+        mask = [[True, True, True], [True, False, True], [False, False, True]]
+        output = scaled_dot_product_attention(zeros, zeros, value, mask=mask)
+        np.testing.assert_array_equal(output, [[INF, NAN, -INF], [INF, INF, -INF], [1.0, 2.0, 3.0]])
+
+    @pytest.mark.parametrize("shape", [(TQ, TK), (1, TK), (TQ, 1), ()])
+    def test_broken_values_under_every_shape_of_mask(self, shape):
+        query, key, value = inputs(lead=(B,))
+        value[0, 2, 4], value[1, 3], value[:, 6, 0] = NAN, INF, -INF
+        mask = some(*shape, seed=4)
+        output = scaled_dot_product_attention(query, key, value, mask=mask)
+        close(output, loops.attention(query, key, value, mask))
+
+    @pytest.mark.parametrize("bad", [NAN, INF])
+    def test_a_bad_key_spoils_the_rows_that_may_attend_to_it_and_no_other(self, bad):
+        query, key, value = np.abs(inputs()[0]), *inputs()[1:]
+        mask = np.ones((TQ, TK), bool)
+        mask[:, 2] = [True, False, False, True, False]
+        clean = scaled_dot_product_attention(query, key, value, mask=mask)
+        key[2] = bad
+        output = scaled_dot_product_attention(query, key, value, mask=mask)
+        assert np.isnan(output[[0, 3]]).all()
+        assert same_bits(output[[1, 2, 4]], clean[[1, 2, 4]])
+
+    def test_a_bias_is_added_before_the_mask(self):
+        # Added afterwards, +∞ would turn the masked weight, or its score of −∞, into NaN.
+        query, key, value = inputs()
+        mask = np.ones((TQ, TK), bool)
+        mask[:, 2] = False
+        bias = np.where(mask, 0, INF)
+        output = scaled_dot_product_attention(query, key, value, mask=mask, bias=bias)
+        close(output, loops.attention(query, key, value, mask))
+
+    def test_a_bias_of_minus_infinity_hides_a_key_as_a_mask_does(self):
+        query, key, value = inputs()
+        mask = some(TQ, TK)
+        mask[1] = False
+        assert same_bits(
+            scaled_dot_product_attention(query, key, value, bias=np.where(mask, 0.0, -INF)),
+            scaled_dot_product_attention(query, key, value, mask=mask),
+        )
+
+
+class TestNobodyToAttendTo:
+    """Zeros: no NaN, no warning."""
+
+    @pytest.mark.parametrize("dtype", FLOATS)
+    def test_a_fully_masked_row_is_zeros_and_no_other(self, dtype):
+        query, key, value = inputs(dtype, lead=(B,))
+        mask = np.ones((B, TQ, TK), bool)
+        mask[1, 3] = False
+        output = scaled_dot_product_attention(query, key, value, mask=mask)
+        np.testing.assert_array_equal((output == 0).all(axis=-1), ~mask.any(axis=-1))
+
+    def test_a_mask_of_all_false_is_zeros_whatever_the_values(self):
+        query, key, value = inputs()
+        value[:] = NAN
+        output = scaled_dot_product_attention(query, key, value, mask=False)
+        assert same_bits(output, np.zeros((TQ, D_V)))
+
+    def test_scores_that_are_all_minus_infinity_give_zeros(self):
+        bias = np.zeros((TQ, TK))
+        bias[2] = -INF
+        output = scaled_dot_product_attention(*inputs(), bias=bias)
+        np.testing.assert_array_equal((output == 0).all(axis=-1), np.arange(TQ) == 2)
+
+    @pytest.mark.parametrize("mask", [None, True, False, np.ones((TQ, 0), bool)])
+    def test_no_keys_give_zeros(self, mask):
+        ones = np.ones((B, TQ, D_K)), np.ones((B, 0, D_K)), np.ones((B, 0, D_V))
+        output = scaled_dot_product_attention(*ones, mask=mask)
+        assert same_bits(output, np.zeros((B, TQ, D_V)))
+
+
+# What makes each case hard; queries and values in units of the smallest normal number.
+ACCURACY_CASES = {
+    "plain": {},
+    "wide keys": {"width": 257},
+    "many keys": {"keys": 1009},
+    "scores to 1e4": {"stretch": 4e3},
+    "keys offset by 1e3": {"offset": 1e3},
+    "a causal mask": {"causal": True},
+    "a bias": {"bias": 30},
+    "denormal queries": {"query": 2.0**-4},
+    "denormal values": {"value": 2.0**-4},
+}
+
+
+class TestAccuracy:
+    """At most 4 ε (1 + max |score|) of max |value|, against 50 digits."""
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble])
+    @pytest.mark.parametrize("name", ACCURACY_CASES)
+    def test_stays_within_the_bound(self, dtype, name):
+        case = ACCURACY_CASES[name]
+        keys, width = case.get("keys", 13), case.get("width", 7)
+        query, key, value = normals((5, width), (keys, width), (keys, 3), dtype=dtype)
+        query *= dtype(case.get("stretch", 1)) / 3
+        key += dtype(case.get("offset", 0))
+        if "query" in case:
+            query *= dtype(case["query"]) * np.finfo(dtype).tiny
+        if "value" in case:
+            value *= dtype(case["value"]) * np.finfo(dtype).tiny
+        options = {}
+        if case.get("causal"):
+            options["mask"] = causal_mask(5, keys, offset=3)
+        if "bias" in case:
+            options["bias"] = normal(5, keys, seed=9, dtype=dtype) * dtype(case["bias"])
+        output = scaled_dot_product_attention(query, key, value, **options)
+        assert digits.attention_error(output, query, key, value, **options) <= 4
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("size", [1.0, 1e2, 1e4])
+    def test_stays_within_the_bound_where_large_scores_nearly_tie(self, dtype, size):
+        # The hard case: scores of size `size` that differ by about 1, so that their rounding
+        # errors, of size · ε, reach the weights.
+        for seed in range(5):
+            query, noise, signs = normals((1, 64), (5, 64), (5, 2), seed=seed)
+            length = np.linalg.norm(query)
+            key = 8 * (size * query / length**2 + noise / length)
+            arrays = [array.astype(dtype) for array in (query, key, np.sign(signs))]
+            assert digits.attention_error(scaled_dot_product_attention(*arrays), *arrays) <= 4
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_counts_the_products_where_they_cancel(self, dtype):
+        # The query is orthogonal to the offset of the keys: products of 1e3 add up to about 1.
+        for seed in range(5):
+            query, key, value = normals((1, 64), (5, 64), (5, 2), seed=seed)
+            arrays = [array.astype(dtype) for array in (query - query.mean(), key + 1e3, value)]
+            output = scaled_dot_product_attention(*arrays)
+            assert digits.attention_error(output, *arrays, products_cancel=True) <= 4
+
+
+class TestTheorems:
+    @given(problems())
+    def test_the_definition_holds_for_every_problem(self, problem):
+        output = scaled_dot_product_attention(*problem.arrays, mask=problem.mask)
+        expected = loops.attention(*problem.arrays, problem.mask)
+        np.testing.assert_allclose(output, expected, rtol=0, atol=1e-9)
+
+    @given(problems())
+    def test_the_output_stays_within_the_values_it_may_attend_to(self, problem):
+        output = scaled_dot_product_attention(*problem.arrays, mask=problem.mask)
+        slack = 1e-13 * (1 + np.abs(problem.value).max())
+        for row, seen in zip(output, problem.mask, strict=True):
+            allowed = problem.value[seen] if seen.any() else np.zeros((1, len(row)))
+            assert (row >= allowed.min(axis=0) - slack * seen.any()).all()
+            assert (row <= allowed.max(axis=0) + slack * seen.any()).all()
+
+    @given(problem=problems(), data=st.data())
+    def test_the_order_of_the_keys_does_not_matter(self, problem, data):
+        order = data.draw(st.permutations(range(len(problem.key))))
+        permuted = scaled_dot_product_attention(
+            problem.query, problem.key[order], problem.value[order], mask=problem.mask[:, order]
+        )
+        output = scaled_dot_product_attention(*problem.arrays, mask=problem.mask)
+        np.testing.assert_allclose(permuted, output, rtol=0, atol=1e-11)
+
+    @given(problem=problems(), data=st.data())
+    def test_each_query_is_answered_by_itself(self, problem, data):
+        order = data.draw(st.permutations(range(len(problem.query))))
+        permuted = scaled_dot_product_attention(
+            problem.query[order], problem.key, problem.value, mask=problem.mask[order]
+        )
+        output = scaled_dot_product_attention(*problem.arrays, mask=problem.mask)
+        np.testing.assert_allclose(permuted, output[order], rtol=0, atol=1e-11)
+
+    @given(problems(square=True))
+    def test_under_a_causal_mask_a_prefix_knows_nothing_of_the_rest(self, problem):
+        whole = scaled_dot_product_attention(*problem.arrays, causal=True)
+        for t in range(1, len(whole)):
+            prefix = (array[:t] for array in problem.arrays)
+            found = scaled_dot_product_attention(*prefix, causal=True)
+            np.testing.assert_allclose(found, whole[:t], rtol=0, atol=1e-11)
+
+    @given(problems(square=True))
+    def test_under_a_causal_mask_the_last_query_sees_everything(self, problem):
+        query, key, value = problem.arrays
+        last = scaled_dot_product_attention(query, key, value, mask=causal_mask(len(query)))[-1:]
+        full = scaled_dot_product_attention(query[-1:], key, value)
+        np.testing.assert_allclose(last, full, rtol=0, atol=1e-11)
+
+    @given(problems(), st.integers(-(2**20), 2**20))
+    def test_a_bias_that_is_the_same_for_all_keys_changes_nothing(self, problem, shift):
+        output = scaled_dot_product_attention(*problem.arrays)
+        shifted = scaled_dot_product_attention(*problem.arrays, bias=float(shift))
+        # Scores up to 6e3 + 2²⁰ are rounded once more: 2e6 · 2⁻⁵² · 30, twice.
+        np.testing.assert_allclose(shifted, output, rtol=0, atol=1e-7)
+
+    @given(problems())
+    def test_doubling_the_values_doubles_the_output(self, problem):
+        query, key, value = problem.arrays
+        doubled = scaled_dot_product_attention(query, key, value * -2)
+        expected = scaled_dot_product_attention(*problem.arrays) * -2
+        # A power of two rounds nothing, except where a weight makes a product denormal.
+        np.testing.assert_allclose(doubled, expected, rtol=0, atol=2.0**-1022)
+
+
+class TestSelfAttention:
+    T, D_MODEL = 5, 7
+
+    def arrays(self, *lead):
+        """Return a sequence and its projections."""
+        width = self.D_MODEL
+        return normals((*lead, self.T, width), (width, D_K), (width, D_K), (width, D_V), seed=1)
+
+    @pytest.mark.parametrize("lead", [(), (B,), (B, H)])
+    @pytest.mark.parametrize("options", [{}, {"mask": True}, {"scale": -0.3}])
+    def test_agrees_with_plain_loops(self, lead, options):
+        x, *projections = self.arrays(*lead)
+        if "mask" in options:
+            options = {"mask": some(*lead[:1], *(1,) * len(lead[1:]), self.T, self.T)}
+        expected = loops.attention(*(loops.matmul(x, w) for w in projections), **options)
+        close(self_attention(x, *projections, **options), expected, 1e-11)
+
+    def test_projections_multiply_from_the_right(self):
+        # Columns of w_value pick coordinates 1 and 0: (2, 1) and (4, 3), averaged.
+        x, zeros = [[1.0, 2.0], [3.0, 4.0]], np.zeros((2, 1))
+        output = self_attention(x, zeros, zeros, [[0, 1, 0], [1, 0, 0]])
+        np.testing.assert_array_equal(output, [[3.0, 2.0, 0.0]] * 2)
+
+    def test_queries_come_from_w_query_and_keys_from_w_key(self):
+        # q = (0, 1), k = (ln 2, ln 4): row 1 weighs 2 : 4, row 0 alike.
+        w_query, w_key = [[0.0], [1.0]], [[math.log(2)], [math.log(4)]]
+        output = self_attention(np.eye(2), w_query, w_key, [[0.0], [3.0]])
+        np.testing.assert_allclose(output, [[1.5], [2.0]], rtol=1e-15)
+
+    def test_the_default_scale_takes_the_width_of_a_key_not_of_the_embedding(self):
+        # d_model = 4, d_k = 1: the scale is 1, the scores 0 and ln 3, the weights 1 : 3.
+        x = [[1.0, 0, 0, 0], [0, 1.0, 0, 0]]
+        w_query = [[1.0], [1.0], [0], [0]]
+        w_key = [[0.0], [math.log(3)], [0], [0]]
+        output = self_attention(x, w_query, w_key, [[0.0], [4.0], [0], [0]])
+        np.testing.assert_allclose(output, [[3.0], [3.0]], rtol=1e-15)
+
+    def test_what_stands_in_a_hidden_position_changes_no_bit_of_the_others(self):
+        x, *projections = self.arrays()
+        mask = np.ones((self.T, self.T), bool)
+        mask[:, 3] = False
+        clean = self_attention(x, *projections, mask=mask)
+        x[3] = NAN  # position 3 still asks: its own row is not a number, and no other
+        output = self_attention(x, *projections, mask=mask)
+        assert np.isnan(output[3]).all()
+        assert same_bits(output[[0, 1, 2, 4]], clean[[0, 1, 2, 4]])
+
+    def test_a_position_with_nobody_to_attend_to_gets_zeros(self):
+        output = self_attention(*self.arrays(), causal=True, offset=-1)
+        np.testing.assert_array_equal((output == 0).all(axis=-1), np.arange(self.T) == 0)
+
+    @given(data=st.data())
+    def test_permuting_the_positions_permutes_the_outputs(self, data):
+        order = data.draw(st.permutations(range(self.T)))
+        x, *projections = self.arrays()
+        permuted = self_attention(x[order], *projections)
+        close(permuted, self_attention(x, *projections)[order])
+
+
+OPTIONS = [
+    *[{}, {"scale": 0}, {"scale": -1.5}, {"mask": True, "bias": True, "scale": 0.25}],
+    *[{"soft_cap": 0.8}, {"causal": True}, {"causal": True, "offset": 3}],
+    {"causal": True, "offset": -2},
+    {"soft_cap": 2.0, "bias": True, "causal": True, "offset": 1, "scale": -0.7, "mask": True},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+class TestTheSameWordsEverywhere:
+    """mask, bias, scale, soft_cap, causal, offset: dense, streamed, in heads, in self-attention."""
+
+    @staticmethod
+    def filled(options, *shape):
+        """Put a mask and a bias of this shape where the options want one."""
+        mask = {"mask": some(*shape)} if "mask" in options else {}
+        bias = {"bias": normal(*shape, seed=9)} if "bias" in options else {}
+        return options | mask | bias
+
+    def test_they_are_the_composition_of_the_parts(self, options):
+        query, key, value = inputs(lead=(B,))
+        options = self.filled(options, TQ, TK)
+        scores = scaled_scores(query, key, scale=options.get("scale"))
+        if "soft_cap" in options:
+            scores = soft_cap(scores, options["soft_cap"])
+        mask = np.asarray(options.get("mask", True))
+        if options.get("causal"):
+            mask = mask & causal_mask(TQ, TK, offset=options.get("offset", 0))
+        weights = attention_weights(scores + options.get("bias", 0), mask=mask)
+        output = scaled_dot_product_attention(query, key, value, **options)
+        assert same_bits(output, weights @ value)
+        close(streaming_attention(query, key, value, block_size=3, **options), output)
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.longdouble])
+    def test_they_are_those_of_50_digits(self, options, dtype):
+        arrays = [array / 3 for array in inputs(dtype)]
+        options = self.filled(options, TQ, TK)
+        offset = options.get("offset", 0) if "causal" in options else TK
+        plain = {n: v for n, v in options.items() if n not in ("causal", "offset")}
+        mask = np.asarray(options.get("mask", True)) & np.tri(TQ, TK, offset, bool)
+        plain["mask"] = mask
+        for function in (scaled_dot_product_attention, streaming_attention):
+            output = function(*arrays, **options)
+            assert digits.attention_error(output, *arrays, **plain) <= 4
+
+    def test_one_sequence_and_one_head_take_them_along(self, options):
+        x, *w = normals((TK, 6), *[(6, 6)] * 4)
+        options = self.filled(options, TK, TK)
+        expected = scaled_dot_product_attention(x @ w[0], x @ w[1], x @ w[2], **options)
+        assert same_bits(self_attention(x, *w[:3], **options), expected)
+        heads = multi_head_attention(x, x, *w, num_heads=1, **options)
+        close(heads, expected @ w[3])
+
+    def test_the_cache_takes_them_along(self, options):
+        query, key, value = inputs()
+        options = self.filled({n: v for n, v in options.items() if n != "offset"}, 4, TK)
+        options |= {"causal": options.get("causal", False)}
+        cache = KeyValueCache()
+        cache.attend(np.zeros((3, D_K)), key[:3], value[:3])
+        output = cache.attend(query[:4], key[3:], value[3:], **options)
+        offset = {"offset": 3} if options["causal"] else {}
+        close(output, scaled_dot_product_attention(query[:4], key, value, **offset, **options))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_a_cap_inside_keeps_16_bits_accurate(dtype):
+    # Scores of 300 and 302 under a cap of 1000: rounded to 16 bits, the capped scores stand in
+    # steps of a quarter or of 2, and their difference with them.
+    query, key = np.ones((1, 1), dtype), np.array([[300], [302]], dtype)
+    value = np.array([[0], [1]], dtype)
+    difference = 1000 * (math.tanh(0.302) - math.tanh(0.3))
+    share = 1 / (1 + math.exp(-difference))
+    output = scaled_dot_product_attention(query, key, value, soft_cap=1000)
+    assert abs(output.item() - share) <= ml_dtypes.finfo(dtype).eps
+    weights = attention_weights(soft_cap(scaled_scores(query, key), 1000))
+    assert abs((weights @ value).item() - share) > 2 * ml_dtypes.finfo(dtype).eps

@@ -1,0 +1,47 @@
+"""Small books with the settings, the extensions and the build command of the real one."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.pages.sources import ROOT
+
+HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
+
+
+def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.CompletedProcess[str]:
+    """Build a book of the given pages as `make book` does."""
+    for name in (
+        "selfattn_ref",
+        "tools",
+        "book/_ext",
+        "book/_lib",
+        "book/_theme",
+        "tests/peers",
+        "tests/theorems",
+        "derivations",
+        "tests/examples",
+    ):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in (*("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"),):
+        shutil.copy(ROOT / name, folder / name)
+    shutil.copy(ROOT / "book" / "references.bib", folder / "book")
+    (folder / "book" / "index.md").write_text("# Index\n")
+    (folder / "book" / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    for name, (text, _) in pages.items():
+        page = folder / "book" / f"{name}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text)
+    chapters = "".join(f"  - file: book/{name}\n" for name in pages)
+    (folder / "_toc.yml").write_text(f"format: jb-book\nroot: book/index\nchapters:\n{chapters}")
+    environment = os.environ | {"PYTHONPATH": ""}
+    return subprocess.run(
+        [sys.executable, "-m", "tools.build_book"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
