@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def statements() -> list[tuple[Path, str, str]]:
     return found
 
 
+@cache
 def checks() -> dict[tuple[str, str], str]:
     """Return the docstring of every class of the theorem tests, by file and name."""
     found = {}
