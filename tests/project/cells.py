@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
 
 from selfattn_ref import worked_examples
 from selfattn_ref.worked_examples import WorkedExample, load
-from tests.pages.sources import cells, lessons, relative
+from tests.pages.sources import ROOT, cells, lessons, relative
 
 EVERY_LESSON = pytest.mark.parametrize("page", lessons(), ids=relative)
 PRINTING = {"precision": 4, "suppress": True, "linewidth": 76}  # as the front page says
@@ -101,3 +103,13 @@ class TestCells:
         assert hidden_inputs(example, used, text) == []
         assert hidden_inputs(example, set(), "") == []
         assert hidden_inputs(example, used, text.replace("river [0. 2.]", "")) == ["embeddings"]
+
+    def test_what_a_slow_cell_prints_comes_in_one_piece(self) -> None:
+        codes = (
+            "from book._lib import page",
+            "import time\nfor wait in (0.3, 0.3, 0):\n    print(1, end=' ')\n"
+            "    time.sleep(wait)\n    print(2)",
+        )
+        notebook = new_notebook(cells=[new_code_cell(code) for code in codes])
+        NotebookClient(notebook, kernel_name="python3").execute(cwd=str(ROOT))
+        assert [piece["text"] for piece in notebook.cells[1].outputs] == ["1 2\n" * 3]
