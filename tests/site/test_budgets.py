@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 
 from tools.check_site import POLICY, check_frames
 from tools.serve_book import serving
 from tools.site.budgets import BUDGETS, Budget, Reading
 from tools.site.examine import examine
-from tools.site.visit import launched
+from tools.site.visit import Tab, launched
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
 GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
@@ -111,13 +110,13 @@ DEFECTS = {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as started:
-        yield started
+def tab() -> Iterator[Tab]:
+    with launched() as browser:
+        yield Tab(browser)
 
 
 def measured(
-    browser: Browser, site: Path, budgets: Sequence[Budget], old: str = "", new: str = ""
+    tab: Tab, site: Path, budgets: Sequence[Budget], old: str = "", new: str = ""
 ) -> dict[str, list[Reading]]:
     """Return what budgets find on a small site in which `old` has become `new`."""
     files = {"page.html": GOOD, "page.css": CSS, "page.js": SCRIPT}
@@ -125,7 +124,7 @@ def measured(
     for name, text in files.items():
         (site / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
     with serving(site, "/below/") as address:
-        rows, _ = examine(browser, site, address, "page.html", budgets=budgets)
+        rows, _ = examine(tab, site, address, "page.html", budgets=budgets)
     return {b.name: [row.reading for row in rows if row.budget == b.name] for b in budgets}
 
 
@@ -133,8 +132,8 @@ def faults(readings: list[Reading]) -> list[str]:
     return [fault for reading in readings for fault in reading.faults]
 
 
-def test_a_good_page_is_within_every_budget(browser: Browser, tmp_path: Path) -> None:
-    found = measured(browser, tmp_path, BUDGETS)
+def test_a_good_page_is_within_every_budget(tab: Tab, tmp_path: Path) -> None:
+    found = measured(tab, tmp_path, BUDGETS)
     assert {name: faults(found[name]) for name in found} == {b.name: [] for b in BUDGETS}
     assert all(found.values())  # nothing was left unmeasured
     assert check_frames(tmp_path) == []
@@ -148,8 +147,8 @@ def test_every_budget_has_a_defect_of_its_own() -> None:
     "name, old, new, told", [(name, *case) for name, cases in DEFECTS.items() for case in cases]
 )
 def test_a_defect_is_noticed(
-    browser: Browser, tmp_path: Path, name: str, old: str, new: str, told: str
+    tab: Tab, tmp_path: Path, name: str, old: str, new: str, told: str
 ) -> None:
     (budget,) = (budget for budget in BUDGETS if budget.name == name)
-    found = faults(measured(browser, tmp_path, [budget], old, new)[name])
+    found = faults(measured(tab, tmp_path, [budget], old, new)[name])
     assert any(told in fault for fault in found), found

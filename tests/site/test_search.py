@@ -75,7 +75,7 @@ def test_the_last_question_stands_there_on_the_next_page(page: Page, address: st
     page.locator("dialog input").wait_for()
     page.keyboard.type("entropy")
     page.locator(".found a").first.click()
-    page.locator("h1").wait_for()
+    page.wait_for_url(f"{address}reference/glossary.html*")  # and until it is loaded
     page.keyboard.press("/")
     page.locator(".found a").first.wait_for()
     assert page.locator("dialog input").input_value() == "entropy"

@@ -9,12 +9,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 
-from playwright.sync_api import Browser
-
 from tools.serve_book import serving
 from tools.site import access, figures, layout, paper, traffic
 from tools.site.budgets import BUDGETS, Budget, Row
-from tools.site.visit import Visit, launched
+from tools.site.visit import Tab, Visit, launched
 
 EVERY_MODULE = (access, figures, layout, paper, traffic)  # they fill BUDGETS
 PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
@@ -22,7 +20,7 @@ Examined = tuple[list[Row], dict[str, float]]  # and the seconds of each budget
 
 
 def examine(
-    browser: Browser,
+    tab: Tab,
     site: Path,
     address: str,
     page: str,
@@ -43,14 +41,13 @@ def examine(
         heard = [budget for budget in budgets if not budget.modes]
         if from_disk and not heard:
             break
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
         started = time.monotonic()
-        visit = Visit(site, address, page, context, from_disk, front)
+        visit = Visit(tab, site, address, page, from_disk=from_disk, front=front)
         seconds["loading"] += time.monotonic() - started
         # A mode after the other, as each costs a layout.
         for mode in sorted({mode for b in budgets for mode in b.modes} if not from_disk else ()):
             started = time.monotonic()
-            visit.enter(mode)
+            tab.enter(mode)
             seconds["changing the mode"] += time.monotonic() - started
             for budget in budgets:
                 if mode in budget.modes:
@@ -58,34 +55,25 @@ def examine(
         # What the page has said comes last: the other checks have put it through everything.
         for budget in heard:
             take(budget, "from disk" if from_disk else "from a server")
-        context.close()
     return rows, dict(seconds)
 
 
-def loaded_by(browser: Browser, site: Path, address: str, page: str) -> frozenset[Path]:
-    """Return the files that a page loads on a first visit."""
-    context = browser.new_context()
-    files = Visit(site, address, page, context).first_loaded
-    context.close()
-    return files
-
-
 class Worker:
-    """What a process of the pool keeps between pages: a browser of its own."""
+    """What a process of the pool keeps from page to page: a tab of a browser of its own."""
 
-    browser: Browser
+    tab: Tab
     keep: ExitStack
 
     @classmethod
     def start(cls) -> None:
         """Start the browser; it ends with the process."""
         cls.keep = ExitStack()
-        cls.browser = cls.keep.enter_context(launched())
+        cls.tab = Tab(cls.keep.enter_context(launched()))
 
     @classmethod
     def examine(cls, site: Path, address: str, page: str, front: frozenset[Path]) -> Examined:
         """Measure one page."""
-        return examine(cls.browser, site, address, page, front)
+        return examine(cls.tab, site, address, page, front)
 
 
 def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, Examined]]:
@@ -93,7 +81,7 @@ def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, Examined]]:
     spawn = multiprocessing.get_context("spawn")
     with serving(site, PREFIX) as address:
         with launched() as browser:
-            front = loaded_by(browser, site, address, "index.html")
+            front = Visit(Tab(browser), site, address, "index.html").first_loaded
         with ProcessPoolExecutor(os.cpu_count(), spawn, Worker.start) as pool:
             # The heaviest first, so that no core waits for the other at the end.
             order = sorted(pages, key=lambda page: -(site / page).stat().st_size)

@@ -2,13 +2,13 @@
 
 from tools.site.access import least_contrast
 from tools.site.budgets import Reading, budget, counted
-from tools.site.visit import PHONE, WIDE, WIDE_DARK, Visit
+from tools.site.visit import PHONE_DARK, WIDE, WIDE_DARK, Visit
 
 SMALLEST = 12  # px, as rendered
 DRAWING = "main svg"
 
 
-@budget("px of text in figures", f"≥ {SMALLEST}", WIDE, PHONE, badness=lambda value: -value)
+@budget("px of text in figures", f"≥ {SMALLEST}", WIDE, PHONE_DARK, badness=lambda value: -value)
 def text_size(visit: Visit) -> Reading | None:
     """Measure the smallest text of the figures, as rendered."""
     texts = visit.measure("drawing", "figure_text") if visit.has(DRAWING) else []
@@ -23,7 +23,7 @@ def text_contrast(visit: Visit) -> Reading | None:
     return least_contrast(texts) if texts else None
 
 
-@budget("collisions in figures", "0", WIDE, PHONE)
+@budget("collisions in figures", "0", WIDE, PHONE_DARK)
 def collisions(visit: Visit) -> Reading | None:
     """List texts that overlap another text or a mark."""
     return counted(visit.measure("drawing", "collisions")) if visit.has(DRAWING) else None

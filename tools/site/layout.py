@@ -3,18 +3,18 @@
 import statistics
 
 from tools.site.budgets import Reading, budget
-from tools.site.visit import HEIGHTS, PHONE, WIDE, Mode, Visit
+from tools.site.visit import HEIGHTS, PHONE_DARK, WIDE, Mode, Visit
 
 MEASURE = (62, 74)  # characters per line
 ENOUGH = 10  # full lines that a page must have to tell its measure
 
 
-@budget("px beyond the window", "0", Mode(320), PHONE, Mode(768), WIDE, Mode(text=200))
+@budget("px beyond the window", "0", Mode(320), PHONE_DARK, Mode(768), WIDE, Mode(text=200))
 def sideways(visit: Visit) -> Reading:
     """Measure how far the page scrolls sideways."""
     found = visit.measure("sideways")
     faults = [f"{found['value']} px too wide: {element}" for element in found["elements"]]
-    if found["size"] < 16 * visit.mode.text / 100:
+    if found["size"] < 16 * visit.tab.mode.text / 100:
         faults.append(f"the text has {found['size']:g} px, whatever the reader asks for")
     return Reading(found["value"], faults)
 
@@ -43,10 +43,10 @@ def line_length(visit: Visit) -> Reading | None:
     return Reading(value, [] if fits else [f"median of {len(lines)} lines: {value:g}"])
 
 
-@budget("height of a figure in windows", "≤ 1", WIDE, PHONE)
+@budget("height of a figure in windows", "≤ 1", WIDE, PHONE_DARK)
 def figure_height(visit: Visit) -> Reading | None:
     """Compare the height of each figure, its caption apart, with that of the window."""
     heights = visit.measure("heights")
-    window = HEIGHTS[visit.mode.width]
+    window = HEIGHTS[visit.tab.mode.width]
     faults = [f"{h['element']}: {h['value']:.0f} px high" for h in heights if h["value"] > window]
     return Reading(max(h["value"] for h in heights) / window, faults) if heights else None

@@ -10,8 +10,7 @@ from tools.site.visit import Visit
 @budget("requests elsewhere", "0")
 def elsewhere(visit: Visit) -> Reading:
     """List what is fetched from another origin."""
-    own = ("data:", "file:") if visit.from_disk else ("data:", visit.address)
-    return counted([f"asks for {url}" for url in visit.asked if not url.startswith(own)])
+    return counted([f"asks for {url}" for url in visit.asked if not url.startswith(visit.own)])
 
 
 @budget("violations of the policy", "0")

@@ -4,12 +4,12 @@ import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 CHROMIUM = os.environ["CHROMIUM"]  # found by tools/browser.sh
 FLAGS = [
@@ -66,32 +66,26 @@ class Mode:
 
 
 WIDE, WIDE_DARK = Mode(), Mode(scheme="dark")
-PHONE, PHONE_DARK = Mode(390), Mode(390, "dark")
-FORCED, FORCED_DARK = Mode(forced=True), Mode(scheme="dark", forced=True)
+PHONE_DARK, FORCED_DARK = Mode(390, "dark"), Mode(scheme="dark", forced=True)
 PAPER = 718  # pixels of A4 within margins of a centimeter
 PRINTED, PRINTED_DARK = Mode(PAPER, media="print"), Mode(PAPER, "dark", "print")
 
 
-@dataclass
-class Visit:
-    """A visit to one page with an empty cache."""
+class Tab:
+    """A tab of a browser, without a cache: kept from page to page, it loads in half the time."""
 
-    site: Path  # the folder
-    address: str  # under which the folder is served
-    name: str  # of the page: its path in the folder
-    context: BrowserContext
-    from_disk: bool = False
-    front: frozenset[Path] = frozenset()  # what the front page has loaded before
-    asked: list[str] = field(default_factory=list)  # in order
-    said: list[str] = field(default_factory=list)  # on the console, and errors
-    failed: list[str] = field(default_factory=list)
-    mode: Mode = WIDE
-
-    def __post_init__(self) -> None:
-        """Open the page and wait until all that it shows is there."""
-        self.page: Page = self.context.new_page()
-        self.protocol = self.context.new_cdp_session(self.page)
-        self.page.add_init_script(LISTEN)
+    def __init__(self, browser: Browser) -> None:
+        """Open an empty one."""
+        context = browser.new_context()
+        context.add_init_script(LISTEN)
+        self.page: Page = context.new_page()
+        self.mode = WIDE
+        self.protocol = context.new_cdp_session(self.page)
+        self.protocol.send("Network.enable")
+        self.protocol.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        self.asked: list[str] = []  # in order
+        self.said: list[str] = []  # on the console, and errors
+        self.failed: list[str] = []
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
@@ -100,12 +94,14 @@ class Visit:
             "response",
             lambda answer: self.failed.append(answer.url) if answer.status >= 400 else None,
         )
-        base = self.site.as_uri() + "/" if self.from_disk else self.address
-        self.page.goto(base + self.name, wait_until="load")
+
+    def open(self, url: str) -> None:
+        """Open a page in a wide window and wait until all that it shows is there."""
+        self.page.goto("about:blank")  # where a change of the mode is cheap
+        self.enter(WIDE)
+        self.asked, self.said, self.failed = [], [], []
+        self.page.goto(url, wait_until="load")
         self.page.evaluate("document.fonts.ready.then(() => null)")
-        inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
-        files = (self.site / unquote(urlsplit(path).path) for path in inside)
-        self.first_loaded = frozenset(path for path in files if path.is_file())
 
     def enter(self, mode: Mode) -> None:
         """Put the page into a mode and wait until it is drawn."""
@@ -122,6 +118,33 @@ class Visit:
             sizes = {"standard": 16 * mode.text // 100, "fixed": 13 * mode.text // 100}
             self.protocol.send("Page.setFontSizes", {"fontSizes": sizes})
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+class Visit:
+    """A visit to one page of a site, for the first time."""
+
+    def __init__(
+        self,
+        tab: Tab,
+        site: Path,
+        address: str,
+        name: str,
+        *,
+        from_disk: bool = False,
+        front: frozenset[Path] = frozenset(),
+    ) -> None:
+        """Open the page `name` of the folder `site`, which is served at `address`.
+
+        What the `front` page has loaded before may be in a reader's cache.
+        """
+        self.tab, self.page, self.from_disk, self.front = tab, tab.page, from_disk, front
+        base = site.as_uri() + "/" if from_disk else address
+        tab.open(base + name)
+        self.own = ("data:", "file:" if from_disk else address)  # addresses that begin so
+        self.asked, self.said, self.failed = tab.asked, tab.said, tab.failed
+        inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
+        files = (site / unquote(urlsplit(path).path) for path in inside)
+        self.first_loaded = frozenset(path for path in files if path.is_file())
 
     def has(self, selector: str) -> bool:
         """Tell whether the page has such an element."""
