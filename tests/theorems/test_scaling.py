@@ -151,9 +151,9 @@ class TestRowsShareAQuery:
     def test_scores_of_unequal_queries_are_not_independent(self) -> None:
         keys = all_vectors(SIGNS, 1)
         rows = [(q * k[0], q * other[0]) for q in (1, 3) for k in keys for other in keys]
-        hot = [abs(a) == 3 for a, _ in rows]
+        loud = [abs(a) == 3 for a, _ in rows]
         both = [abs(a) == 3 == abs(b) for a, b in rows]
-        assert sum(both) / len(rows) != (sum(hot) / len(rows)) ** 2
+        assert sum(both) / len(rows) != (sum(loud) / len(rows)) ** 2
 
 
 class TestScoresOfFreshWeights:
