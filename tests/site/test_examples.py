@@ -61,4 +61,6 @@ def test_it_stays_inside_a_small_window(page: Page, link: Locator, card: Locator
     link.hover()
     card.wait_for(state="visible")
     box = card.bounding_box()
-    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 320 and box["y"] >= 0
+    assert box is not None
+    assert box["x"] >= 0 <= box["y"]
+    assert box["x"] + box["width"] <= 320
