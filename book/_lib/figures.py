@@ -125,7 +125,7 @@ def heatmaps(
     """Draw matrices as numbered cells, the stronger the color the larger the number.
 
     A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its own
-    largest absolute number, with negative scores in a color of their own. A boolean matrix shows
+    largest absolute number, with negative numbers in a color of their own. A boolean matrix shows
     a dot for True and a cross for False. As many panels stand side by side as the width allows.
     """
     matrices = [np.asarray(matrix) for _, matrix, _ in panels]
@@ -563,7 +563,7 @@ def _cells(canvas: Canvas, matrix: Array, role: str, digits: int, first: Box) ->
             x, y = first.left + (j + 0.5) * across, first.top + (i + 0.5) * down
             strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
             cell = Box(x - across / 2 + 1, y - down / 2 + 1, x + across / 2 - 1, y + down / 2 - 1)
-            hue = "negative" if role == "score" and value < 0 else role
+            hue = "negative" if value < 0 else role
             canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
             if not boolean:
                 look = "soft cell" if np.isinf(value) else "cell"
