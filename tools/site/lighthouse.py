@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tools.check_site import html_files
 from tools.serve_book import SITE, serving, transfer_size
-from tools.site.examine import PREFIX, loaded_by
-from tools.site.visit import CHROMIUM, FLAGS, launched
+from tools.site.examine import PREFIX
+from tools.site.visit import CHROMIUM, FLAGS, Tab, Visit, launched
 
 LIGHTHOUSE = "lighthouse@12.8.2"
 PAGES = 5
@@ -23,10 +23,11 @@ def heaviest(site: Path) -> list[str]:
     """Return the pages that weigh most on a first visit, the heaviest first."""
     weights = {}
     with serving(site, PREFIX) as address, launched() as browser:
+        tab = Tab(browser)
         for path in html_files(site):
             page = path.relative_to(site).as_posix()
-            visit = loaded_by(browser, site, address, page)
-            weights[page] = sum(transfer_size(file) for file in visit)
+            visit = Visit(tab, site, address, page)
+            weights[page] = sum(transfer_size(file) for file in visit.first_loaded)
     return sorted(weights, key=lambda page: -weights[page])[:PAGES]
 
 
