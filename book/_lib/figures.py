@@ -152,9 +152,9 @@ def heatmaps(
         )
         across, down = min(across, 110), 32 if width > PHONE else 26 if len(lines) < 4 else 20
         y = 0.0
-        for order, line in enumerate(lines):
+        for line in lines:
             x, top = margin, y + 26
-            named = order == 0 and len(columns) > 0
+            named = any(matrices[place].shape[1] == len(columns) for place in line)
             top += 20 if named else 0
             for place in line:
                 title, _, role = panels[place]

@@ -221,6 +221,12 @@ class TestHeatmaps:
             corner = {f"M{cells[n].get('x')} {cells[n].get('y')}" for n in (2, 6)}
             assert {frame[: frame.index("l")] for frame in frames} == corner
 
+    def test_columns_keep_their_names_where_panels_stand_below_each_other(self) -> None:
+        panels = [(f"panel {n}", SHARES, "weight") for n in range(3)]
+        for drawn in layouts(figures.heatmaps(panels, columns=["long name", "other"], alt=ALT)):
+            words = ["".join(e.itertext()) for e in drawn.iter() if e.tag.endswith("text")]
+            assert words.count("long name") == len(panels)
+
     def test_the_larger_number_has_the_stronger_color(self) -> None:
         drawn = figures.heatmaps([("", np.array([[0.1, 0.5, 0.9]]), "weight")], alt=ALT).html
         strengths = [float(s) for s in re.findall(r'fill-opacity="([^"]+)"', drawn)[:3]]
