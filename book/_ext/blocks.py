@@ -142,7 +142,7 @@ def _facts(paragraph: nodes.paragraph, of_level: str, of_minutes: int) -> None:
         paragraph += [
             nodes.Text("\n"),
             nodes.strong("", "Level"),
-            nodes.Text(f" {of_level}, about {of_minutes} minutes"),
+            nodes.Text(f" {of_level}, about {of_minutes} minutes without the exercises"),
         ]
 
 

@@ -249,6 +249,7 @@ class Chart:
     points: Sequence[tuple[str, Array, Array, str]] = ()
     levels: Sequence[tuple[float, str]] = ()
     marks: Sequence[tuple[float, str]] = ()
+    x_ticks: Sequence[float] = ()  # where the axis has numbers, if not at round ones
 
 
 def charts(
@@ -648,7 +649,9 @@ def _chart(
         canvas.text(x, y + 10, part.title, bold=True)
     frame.y_axis(rows, part.y_label)
     columns = _log_ticks(*span) if log_x else _ticks(*span, 5 if across > 300 else 4)
-    if log_x and len(xs) <= 8:
+    if part.x_ticks:
+        columns = [(at, number(at, 0)) for at in part.x_ticks]
+    elif log_x and len(xs) <= 8:
         columns = [(float(at), f"{at:g}") for at in xs]
     frame.x_axis(columns, x_label)
     canvas.path([(box.left, box.bottom), (box.right, box.bottom)], "axis", keep_off=0)

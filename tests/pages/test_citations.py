@@ -30,9 +30,6 @@ class TestCitations:
     @pytest.mark.parametrize("key", sorted(SOURCES))
     def test_a_source_has_an_identifier(self, key: str) -> None:
         fields = SOURCES[key].fields
-        if key.startswith("source0"):
-            assert re.search(r"file 00\d\\_[0-9a-f]{16}\.txt", fields["note"])
-            return
         assert "doi" in fields or fields.get("archiveprefix") == "arXiv"
         if "doi" in fields:
             assert re.fullmatch(r"10\.\d{4,}/\S+", fields["doi"])

@@ -21,7 +21,8 @@ QUOTED = {
     },
     "e, its square, or the largest exponent of a dtype": {
         "concepts/mixing-words": "2.718 7.39",
-        "concepts/attention-equation": "709.7 88.7",
+        "concepts/attention-equation": "709.78 88.72",
+        "concepts/all-at-once": "2.718 6.437",
     },
     "a number that is wrong, or that a source prints": {
         "concepts/mixing-words": "0.71",

@@ -86,7 +86,9 @@ class TestLesson:
         main = read(site, "concepts/second.html")
         assert main.select_one(".kicker").text == "Is it?"
         assert [b.text for b in main.select(".facts strong")] == ["You will", "You need", "Level"]
-        assert main.select_one(".facts").text.endswith("Level 2–3, about 5 minutes")
+        assert main.select_one(".facts").text.endswith(
+            "Level 2–3, about 5 minutes without the exercises"
+        )
 
     def test_a_statement_has_its_title_and_a_link_to_its_test(self, site: Path) -> None:
         head = read(site, "concepts/first.html").select_one("#thm-first p.head")
