@@ -71,8 +71,12 @@ def minutes(doctree: nodes.document) -> int:
         elif isinstance(node, nodes.Text):
             words += len(node.split())
         else:
+            folds = 0  # that are open here: a fold with cells in it is written in HTML
             for child in node.children:
-                count(child)
+                if isinstance(child, nodes.raw):
+                    folds += child.astext().count("<details") - child.astext().count("</details")
+                elif not folds:
+                    count(child)
 
     count(doctree)
     return max(5, 5 * round((words / 200 + looks / 2) / 5))

@@ -519,10 +519,28 @@ def link_ids(app: Sphinx, doctree: nodes.document, page: str) -> None:
             source = defined_in(Path(app.srcdir), DERIVATIONS)[function]
             address = f"{app.builder.get_relative_uri(page, source)}#{function}"
             inline.replace_self(nodes.reference("", "", *inline.children, refuri=address))
+    named: dict[str, None] = {}
     for text in list(doctree.findall(nodes.Text)):
         if ID.search(text) and not within(text, NOT_PROSE):
             linked = list(with_links(app, text, page))
             text.parent.replace(text, linked)
+            named |= dict.fromkeys(n.astext() for n in linked if isinstance(n, nodes.reference))
+    if named:
+        found = documents(Path(app.srcdir))
+        doctree += raw("".join(about(found[name]) for name in named))
+
+
+def about(data: Mapping[str, Any]) -> str:
+    """Return the card that stands beside a link to an example while one points at it."""
+    name, title, why = (html.escape(curled(data[key])) for key in ("id", "title", "why"))
+    takes, knows = (
+        ", ".join(f"<code>{one}</code>" for one in data[group]) for group in ("inputs", "expected")
+    )
+    return (
+        f'<div class="about" id="about-{name}" role="tooltip" popover="manual">'
+        f"<p><b>{name}</b> {title}</p><p>{why}</p>"
+        f"<p><small>Given: {takes}. Known: {knows}.</small></p></div>\n"
+    )
 
 
 NOT_PROSE = (

@@ -119,16 +119,19 @@ def heatmaps(
     alt: str,
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
+    framed: Iterable[tuple[int, int]] = (),
     digits: int = 2,
     wide: bool = False,
 ) -> Drawing:
     """Draw matrices as numbered cells, the stronger the color the larger the number.
 
     A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its own
-    largest absolute number, with negative scores in a color of their own. A boolean matrix shows
-    a dot for True and a cross for False. As many panels stand side by side as the width allows.
+    largest absolute number, with negative numbers in a color of their own. A boolean matrix shows
+    a dot for True and a cross for False. `framed` names cells, (row, column), that get a frame in
+    every panel. As many panels stand side by side as the width allows.
     """
     matrices = [np.asarray(matrix) for _, matrix, _ in panels]
+    framed = list(framed)
     margin = max((text_width(name, NUMBER) + 10 for name in rows), default=0)
     texts = [_entry(value, digits) for matrix in matrices for value in matrix.flat]
     need = max(28, *(text_width(text, NUMBER) + 8 for text in texts))
@@ -149,9 +152,9 @@ def heatmaps(
         )
         across, down = min(across, 110), 32 if width > PHONE else 26 if len(lines) < 4 else 20
         y = 0.0
-        for order, line in enumerate(lines):
+        for line in lines:
             x, top = margin, y + 26
-            named = order == 0 and len(columns) > 0
+            named = any(matrices[place].shape[1] == len(columns) for place in line)
             top += 20 if named else 0
             for place in line:
                 title, _, role = panels[place]
@@ -168,6 +171,11 @@ def heatmaps(
                             size=NUMBER,
                         )
                 _cells(canvas, matrix, role, digits, Box(x, top, x + across, top + down))
+                for i, j in framed:
+                    left, up = x + j * across + 1, top + i * down + 1
+                    right, low = left + across - 2, up + down - 2
+                    corners = [(left, up), (right, up), (right, low), (left, low)]
+                    canvas.path(corners, "ink", closed=True)
                 x += matrix.shape[1] * across + gap
             for i, name in enumerate(rows):
                 canvas.text(
@@ -563,7 +571,7 @@ def _cells(canvas: Canvas, matrix: Array, role: str, digits: int, first: Box) ->
             x, y = first.left + (j + 0.5) * across, first.top + (i + 0.5) * down
             strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
             cell = Box(x - across / 2 + 1, y - down / 2 + 1, x + across / 2 - 1, y + down / 2 - 1)
-            hue = "negative" if role == "score" and value < 0 else role
+            hue = "negative" if value < 0 else role
             canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
             if not boolean:
                 look = "soft cell" if np.isinf(value) else "cell"

@@ -192,6 +192,7 @@ class TestSources:
 
 # As much of Sphinx as the links need.
 APP: Any = SimpleNamespace(
+    srcdir=str(ROOT),
     env=SimpleNamespace(
         found_docs={"book/examples/SA005", "book/examples/SA016"},
         titles={f"book/examples/{n}": nodes.title("", f"{n}: It") for n in ("SA005", "SA016")},
@@ -216,6 +217,12 @@ class TestIds:
         links = [(n.astext(), n["refuri"]) for n in document.findall(nodes.reference)]
         assert links == [(n, f"../{n}/index.html") for n in ("SA016", "SA005", "SA016")]
         assert document[0][1].astext() == "SA016, then SA005 (and SA016)."
+
+    def test_each_has_one_card(self) -> None:
+        document = self.linked(nodes.Text("SA016, then SA005 (and SA016)."))
+        cards = "".join(n.astext() for n in document.findall(nodes.raw))
+        assert re.findall(r'id="about-(\w+)"', cards) == ["SA016", "SA005"]
+        assert "Causal mask, step by step" in cards
 
     def test_code_headings_and_links_stay_as_they_are(self) -> None:
         document = self.linked(

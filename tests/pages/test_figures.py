@@ -28,7 +28,7 @@ def drawings() -> dict[str, figures.Drawing]:
         ),
         "heatmaps": figures.heatmaps(
             [("weights", SHARES, "weight"), ("scores", SHARES - 0.5, "score")], rows=["a", "b"],
-            columns=["c", "d"], wide=True, alt=ALT,
+            columns=["c", "d"], framed=[(0, 1)], wide=True, alt=ALT,
         ),
         "masks": figures.heatmaps(
             [("mask", SHARES > 0.5, "weight"),
@@ -212,6 +212,20 @@ class TestHeatmaps:
         drawn = figures.heatmaps([("mask", SHARES > 0.5, "weight")], alt=ALT).html
         assert "1.00" not in drawn
         assert "0.00" not in drawn
+
+    def test_a_frame_goes_around_its_cell_in_every_panel(self) -> None:
+        panels = [("one", SHARES, "weight"), ("two", SHARES, "score")]
+        for drawn in layouts(figures.heatmaps(panels, framed=[(1, 0)], alt=ALT)):
+            cells = [e for e in drawn.iter() if e.tag.endswith("rect")]
+            frames = [e.get("d", "") for e in drawn.iter() if e.tag.endswith("path")]
+            corner = {f"M{cells[n].get('x')} {cells[n].get('y')}" for n in (2, 6)}
+            assert {frame[: frame.index("l")] for frame in frames} == corner
+
+    def test_columns_keep_their_names_where_panels_stand_below_each_other(self) -> None:
+        panels = [(f"panel {n}", SHARES, "weight") for n in range(3)]
+        for drawn in layouts(figures.heatmaps(panels, columns=["long name", "other"], alt=ALT)):
+            words = ["".join(e.itertext()) for e in drawn.iter() if e.tag.endswith("text")]
+            assert words.count("long name") == len(panels)
 
     def test_the_larger_number_has_the_stronger_color(self) -> None:
         drawn = figures.heatmaps([("", np.array([[0.1, 0.5, 0.9]]), "weight")], alt=ALT).html

@@ -119,6 +119,20 @@ class TestKernelRegression:
         (shares,) = scaled_dot_product_attention([q], keys, np.eye(4), scale=beta)
         np.testing.assert_allclose(shares, np.array(bells) / math.fsum(bells), rtol=1e-11)
 
+    @pytest.mark.parametrize("beta", [0.5, 3.0])
+    def test_of_two_keys_equally_far_away_the_longer_counts_for_more(self, beta):
+        # From (1, 0) both (0, 0) and (2, 0) are at distance 1; the quotient is that of the w.
+        keys = [[0.0, 0], [2, 0]]
+        (shares,) = scaled_dot_product_attention([[1.0, 0]], keys, np.eye(2), scale=beta)
+        assert shares[1] / shares[0] == pytest.approx(math.exp(beta * 4 / 2), rel=1e-12)
+
+    def test_a_longer_key_that_points_away_counts_for_less(self):
+        q = np.array([[1.0, 0]])
+        before, after = (
+            softmax(dot_similarity(q, np.array([[-length, 0], [0, 1]])))[0] for length in (1, 2)
+        )
+        assert after[0] < before[0]
+
     def test_keys_of_two_lengths_do_not(self):
         # The query stands on the first key, and the second, farther away and longer, wins.
         shares = softmax(dot_similarity(np.array([[1.0]]), np.array([[1.0], [3]])))[0]
@@ -215,6 +229,10 @@ class TestContextHidesShares:
         assert min(others) == 0
         assert sum(others) == 1
         assert product([others], values) == product([shares], values)
+        half_way = [share + t / 2 * step for share, step in zip(shares, n, strict=True)]
+        assert min(half_way) > 0  # softmax can make these
+        assert half_way != shares
+        assert product([half_way], values) == product([shares], values)
         context = softmax(np.log(parts)) @ np.array(values)
         np.testing.assert_allclose(np.array(others, float) @ values, context, atol=1e-13)
 

@@ -22,6 +22,7 @@ from selfattn_ref import (
     causal_mask,
     log_softmax,
     perplexity,
+    rotate_pairs,
     scaled_dot_product_attention,
     self_attention,
     self_attention_vjp,
@@ -101,6 +102,13 @@ def position_wise(x):
     return np.array([row_by_row(i, row) for i, row in enumerate(x)]).reshape(x.shape)
 
 
+def placed(x, w, at):
+    """Return queries and keys rotated by their position, and values made larger by it."""
+    query, key, value = (x @ matrix for matrix in w)
+    at = np.asarray(at)
+    return rotate_pairs(query, at), rotate_pairs(key, at), value * (1 + at[:, np.newaxis])
+
+
 def deep(x, seed, width, depth, attend=causal):
     """Stack attention with two heads, residual sums, and maps that work row by row."""
     for level in range(depth):
@@ -132,12 +140,54 @@ class TestPrefix:
                 whole[:n], deep(x[:n], seed, width, depth), rtol=1e-7, atol=1e-8
             )
 
+    @given(SEEDS, st.integers(1, 6))
+    def test_queries_keys_and_values_may_go_by_position_and_scores_have_a_bias(self, seed, T):
+        x, w, bias = normal(seed, T, 4), matrices(seed + 1, 4), normal(seed + 2, T, T)
+
+        def attend(x):
+            b = bias[: len(x), : len(x)]  # a number of i and j alone
+            return scaled_dot_product_attention(*placed(x, w, range(len(x))), bias=b, causal=True)
+
+        for n in range(1, T + 1):
+            np.testing.assert_allclose(attend(x)[:n], attend(x[:n]), **CLOSE)
+
+    def test_positions_counted_from_the_end_break_it(self):
+        x, w = normal(0, 5, 4), matrices(1, 4)
+
+        def attend(x):
+            return scaled_dot_product_attention(*placed(x, w, range(len(x))[::-1]), causal=True)
+
+        assert not np.allclose(attend(x)[:4], attend(x[:4]))
+
+    def test_a_bias_that_depends_on_the_length_breaks_it(self):
+        x = normal(0, 5, 4)
+
+        def attend(x):
+            b = -((len(x) - 1.0 - np.arange(len(x))) ** 2)
+            return scaled_dot_product_attention(x, x, x, bias=b, causal=True)
+
+        assert not np.allclose(attend(x)[:4], attend(x[:4]))
+
     def test_without_the_mask_it_fails(self):
         x, w = normal(0, 5, 3), matrices(1, 3)
         assert not np.allclose(self_attention(x, *w)[:4], self_attention(x[:4], *w))
         whole = deep(x, 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
         part = deep(x[:4], 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
         assert not np.allclose(whole[:4], part)
+
+    def test_networks_that_take_a_limited_number_of_words_break_it(self):
+        def routed(x, limit):  # each word chooses one of two networks; these take words in order
+            taken, rows = [0, 0], []
+            for row in x:
+                chosen = int(row[0] > 0)
+                taken[chosen] += 1
+                rows.append(row * (2 + chosen) if taken[chosen] <= limit(len(x)) else row)
+            return np.array(rows)
+
+        x = np.ones((4, 1))
+        for limit, keeps in ((lambda T: T, True), (lambda T: T // 2, False)):
+            same = [np.array_equal(routed(x, limit)[:n], routed(x[:n], limit)) for n in range(1, 5)]
+            assert all(same) == keeps
 
     def test_a_map_that_mixes_positions_breaks_it(self):
         x, w = normal(0, 5, 3), matrices(1, 3)
@@ -259,7 +309,7 @@ class TestOrderOfThePast:
 
 
 class TestTwoLayersOrder:
-    """thm-two-layers-order: the last row of two causal layers depends on the order of the past."""
+    """thm-two-layers-order: the last row of two causal layers depends on the order of the words."""
 
     @pytest.mark.parametrize("T", [1, 2, 3, 6])
     def test_two_layers_of_averages_weigh_early_words_more(self, T):
@@ -279,7 +329,7 @@ class TestTwoLayersOrder:
         x, w = normal(seed, T, width) / 2, [matrices(seed + k, width) for k in (1, 2)]
         last = causal(causal(x, w[0]), w[1])[-1]
         for order in permutations(T):
-            if order[-1] == T - 1 and (order != np.arange(T)).any():
+            if (order != np.arange(T)).any():
                 assert np.abs(causal(causal(x[order], w[0]), w[1])[-1] - last).max() > 1e-12
 
     def test_equal_words_are_an_exception(self):
@@ -329,6 +379,13 @@ class TestPadding:
         alone = self.stack(x[real], mask[np.ix_(real, real)], seed)
         np.testing.assert_allclose(self.stack(x, mask, seed)[real], alone, **CLOSE)
 
+    def test_not_if_a_map_goes_by_the_length_of_the_array(self):
+        x, w = normal(0, 4, 3), matrices(1, 3)
+        real = np.array([True, True, True, False])
+        padded = self_attention(x * np.log(4), *w, mask=causal_mask(4) & real)
+        alone = causal(x[real] * np.log(3), w)
+        assert np.abs(padded[real] - alone).max() > 1e-3
+
     def test_not_if_a_map_goes_by_the_place_in_the_array(self):
         x, w = normal(0, 4, 3), matrices(1, 3)
         real = np.array([False, True, True, True])
@@ -356,23 +413,81 @@ class TestPadding:
 class TestCache:
     """thm-cache: each layer with a cache of its own, in pieces of any size, gives the full pass."""
 
-    @given(SEEDS, st.lists(st.integers(1, 4), min_size=1, max_size=5), st.integers(1, 3))
-    def test_stacks_fed_in_pieces(self, seed, sizes, depth):
-        T = sum(sizes)
-        x = normal(seed, T, 3)
-        layers = [matrices(seed + level, 3) for level in range(depth)]
-        caches = [KeyValueCache() for _ in layers]
+    @staticmethod
+    def stack(x, at, layers, attend):
+        """Run layers of two heads, side by side, with sums and a map that goes by position."""
+        for level, heads in enumerate(layers):
+            mixed = [attend(level, head, *placed(x, w, at)) for head, w in enumerate(heads)]
+            x = x + np.hstack(mixed)
+            x = np.array([row_by_row(i / 8, row) for i, row in zip(at, x, strict=True)])
+        return x
+
+    @staticmethod
+    def layers(seed, depth):
+        return [
+            [matrices(seed + 2 * level + head, 4, 2) for head in (0, 1)] for level in range(depth)
+        ]
+
+    def full(self, x, layers):
+        def attend(level, head, query, key, value):
+            return scaled_dot_product_attention(query, key, value, causal=True)
+
+        return self.stack(x, range(len(x)), layers, attend)
+
+    def fed(self, x, sizes, layers, first=lambda start: start, offset=lambda before: before):
+        """Feed pieces to a store of plain arrays; `first` and `offset` may be told wrong."""
+        stores = {}
+
+        def attend(level, head, query, key, value):
+            keys, values = stores.get((level, head), (key[:0], value[:0]))
+            keys, values = np.vstack([keys, key]), np.vstack([values, value])
+            stores[level, head] = keys, values
+            mask = np.tri(len(query), len(keys), offset(len(keys) - len(key)), dtype=bool)
+            return scaled_dot_product_attention(query, keys, values, mask=mask)
+
         outputs, start = [], 0
         for size in sizes:
-            piece = x[start : start + size]
-            for cache, w in zip(caches, layers, strict=True):
-                piece = np.tanh(piece + cache.attend(*(piece @ matrix for matrix in w)))
+            at = range(first(start), first(start) + size)
+            outputs.append(self.stack(x[start : start + size], at, layers, attend))
+            start += size
+        return np.vstack(outputs)
+
+    SIZES = st.lists(st.integers(1, 4), min_size=1, max_size=5)
+
+    @given(SEEDS, SIZES, st.integers(1, 3))
+    def test_stacks_fed_in_pieces(self, seed, sizes, depth):
+        x, layers = normal(seed, sum(sizes), 4), self.layers(seed + 1, depth)
+        full = self.full(x, layers)
+        np.testing.assert_allclose(self.fed(x, sizes, layers), full, rtol=1e-7, atol=1e-8)
+
+    @given(SEEDS, SIZES, st.integers(1, 3))
+    def test_the_cache_of_the_library_fed_in_pieces(self, seed, sizes, depth):
+        x, layers = normal(seed, sum(sizes), 4), self.layers(seed + 1, depth)
+        caches = [[KeyValueCache() for _ in heads] for heads in layers]
+        outputs, start = [], 0
+        for size in sizes:
+            at = range(start, start + size)
+            piece = self.stack(
+                x[at], at, layers, lambda level, head, *qkv: caches[level][head].attend(*qkv)
+            )
             outputs.append(piece)
             start += size
-        full = x
-        for w in layers:
-            full = np.tanh(full + causal(full, w))
-        np.testing.assert_allclose(np.vstack(outputs), full, **CLOSE)
+        full = self.full(x, layers)
+        np.testing.assert_allclose(np.vstack(outputs), full, rtol=1e-7, atol=1e-8)
+
+    @pytest.mark.parametrize(
+        "told",
+        [
+            {"first": lambda start: 0},  # every piece is taken for the beginning
+            {"offset": lambda before: 0},  # the mask begins in the upper left corner
+            {"offset": lambda before: before + 9},  # rows hear the later ones of their piece
+        ],
+    )
+    def test_not_without_positions_or_with_another_mask(self, told):
+        x, layers = normal(0, 6, 4), self.layers(1, 1)
+        full = self.full(x, layers)
+        np.testing.assert_allclose(self.fed(x, [2, 3, 1], layers), full, **CLOSE)
+        assert np.abs(self.fed(x, [2, 3, 1], layers, **told) - full).max() > 1e-3
 
     def test_without_a_mask_every_row_of_the_first_layer_and_keys_of_the_second_change(self):
         x, w = normal(0, 4, 3), matrices(1, 3)

@@ -62,6 +62,38 @@
     else box.removeAttribute("aria-label");
   }
 
+  // What an example is, beside its id, while the pointer or the keyboard is there.
+  function tells(link) {
+    var card = document.getElementById("about-" + link.textContent), later;
+    if (!card || !card.showPopover) return; // the title of the link says it, too
+    function soon(act) {
+      return function (event) {
+        clearTimeout(later);
+        if (event.pointerType !== "touch") later = setTimeout(act, 200);
+      };
+    }
+    function show() {
+      var at = link.getBoundingClientRect();
+      card.showPopover();
+      card.style.left = Math.max(8, Math.min(at.left, root.clientWidth - card.offsetWidth - 8)) + "px";
+      var below = at.bottom + 6;
+      card.style.top = (below + card.offsetHeight < innerHeight ? below : at.top - card.offsetHeight - 6) + "px";
+    }
+    function hide() { card.hidePopover(); }
+    link.removeAttribute("title"); // or the browser would say it a second time
+    link.setAttribute("aria-describedby", card.id);
+    link.addEventListener("pointerenter", soon(show));
+    link.addEventListener("focus", function () {
+      if (link.matches(":focus-visible")) show();
+    });
+    link.addEventListener("pointerleave", soon(hide));
+    link.addEventListener("blur", hide);
+    card.addEventListener("pointerenter", function () { clearTimeout(later); });
+    card.addEventListener("pointerleave", soon(hide));
+    addEventListener("scroll", hide, { passive: true });
+    addEventListener("keydown", function (event) { if (event.key === "Escape") { clearTimeout(later); hide(); } });
+  }
+
   // What an address names inside of a fold is unfolded and brought into view.
   function unfold() {
     var target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -76,6 +108,7 @@
       return Array.prototype.slice.call(document.querySelectorAll(selector));
     };
     all(".theme").forEach(themes);
+    all(".id-link").forEach(tells);
     if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre").forEach(copies);
     var boxes = all("pre, .math-scroll, .table, .strip");
     var measure = function () { boxes.forEach(scrolls); };

@@ -1,0 +1,66 @@
+"""The card beside the id of an example, by pointer and keyboard. `make check-site`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from tools.serve_book import SITE
+from tools.site.visit import LISTEN, launched
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with launched() as browser:
+        page = browser.new_page()
+        page.add_init_script(LISTEN)
+        page.goto(f"{Path(SITE).as_uri()}/concepts/similarity.html")
+        yield page
+        assert page.evaluate("window.violations") == []
+
+
+@pytest.fixture
+def link(page: Page) -> Iterator[Locator]:
+    page.mouse.move(0, 0)
+    link = page.locator(".id-link").first
+    link.scroll_into_view_if_needed()
+    yield link
+    page.keyboard.press("Escape")
+
+
+@pytest.fixture
+def card(page: Page) -> Locator:
+    return page.locator("#about-SA001")
+
+
+def test_a_pointer_shows_it_and_may_go_on_to_it(page: Page, link: Locator, card: Locator) -> None:
+    assert not card.is_visible()
+    link.hover()
+    card.wait_for(state="visible")
+    assert "Three words, three similarities" in card.inner_text()
+    card.hover()
+    page.wait_for_timeout(400)
+    assert card.is_visible()
+    page.mouse.move(0, 0)
+    card.wait_for(state="hidden")
+
+
+def test_the_keyboard_shows_it_and_escape_sends_it_away(
+    page: Page, link: Locator, card: Locator
+) -> None:
+    link.evaluate("node => node.focus({ focusVisible: true })")
+    card.wait_for(state="visible")
+    assert link.get_attribute("aria-describedby") == "about-SA001"
+    page.keyboard.press("Escape")
+    assert not card.is_visible()
+
+
+def test_it_stays_inside_a_small_window(page: Page, link: Locator, card: Locator) -> None:
+    page.set_viewport_size({"width": 320, "height": 480})
+    link.hover()
+    card.wait_for(state="visible")
+    box = card.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0 <= box["y"]
+    assert box["x"] + box["width"] <= 320
