@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -597,6 +598,14 @@ def around(
         part["here"] = any(entry["href"] == context["pathto"](INDEX) for entry in part["pages"])
     context["previous_page"] = neighbor(order[place - 1]) if place else None
     context["next_page"] = neighbor(order[place + 1]) if place + 1 < len(order) else None
+    from derivations.documents import fingerprint, read
+
+    name = page.rpartition("/")[2]
+    data = documents(Path(app.srcdir))[name]
+    digest = fingerprint(read(Path(app.srcdir, DATA, f"{name}.json")))
+    context["work"] = replace(
+        context["work"], example=name, title=curled(data["title"]), digest=digest
+    )
     context["sections"] = [
         {
             "id": one["ids"][0],

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import citing
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -166,6 +167,11 @@ def address_of(app: Sphinx, page: str) -> str:
     return "/" + re.sub(r"(^|/)index\.html$", r"\1", app.builder.get_target_uri(page))
 
 
+def plain(title: str) -> str:
+    """Return a title without markup."""
+    return html.unescape(re.sub(r"<[^>]+>", "", title))
+
+
 def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Tell the head of a page its description, its address and what it loads."""
     title = str(app.config.html_title or app.config.project)
@@ -189,9 +195,12 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     context["paper"], context["ink"] = palette.PAPER, palette.INK
     context["version"], context["commit"] = version, commit()
     context["year"] = str(app.config.copyright)
-    chapter = "" if page == app.config.master_doc else f"“{context.get('title')}.” In "
-    context["citation"] = (
-        f"The selfattn_ref contributors ({context['year']}). {chapter}{title}, version {version}."
+    context["work"] = citing.Work(
+        book=title,
+        version=version,
+        year=context["year"],
+        title="" if page == app.config.master_doc else plain(str(context.get("title"))),
+        url=context["canonical"],
     )
 
 
