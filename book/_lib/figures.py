@@ -125,13 +125,17 @@ def heatmaps(
 ) -> Drawing:
     """Draw matrices as numbered cells, the stronger the color the larger the number.
 
-    A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its own
-    largest absolute number, with negative numbers in a color of their own. A boolean matrix shows
-    a dot for True and a cross for False. `framed` names cells, (row, column), that get a frame in
-    every panel. As many panels stand side by side as the width allows.
+    A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its
+    largest absolute number in all panels, with negative numbers in a color of their own. A boolean
+    matrix shows a dot for True and a cross for False. `framed` names cells, (row, column), that
+    get a frame in every panel. As many panels stand side by side as the width allows.
     """
     matrices = [np.asarray(matrix) for _, matrix, _ in panels]
     framed = list(framed)
+    largest: dict[str, float] = {}
+    for matrix, (_, _, role) in zip(matrices, panels, strict=True):
+        most = 1.0 if role == "weight" else float(np.abs(_finite(matrix)).max())
+        largest[role] = max(largest.get(role, 0), most)
     margin = max((text_width(name, NUMBER) + 10 for name in rows), default=0)
     texts = [_entry(value, digits) for matrix in matrices for value in matrix.flat]
     need = max(28, *(text_width(text, NUMBER) + 8 for text in texts))
@@ -170,7 +174,8 @@ def heatmaps(
                             anchor="middle",
                             size=NUMBER,
                         )
-                _cells(canvas, matrix, role, digits, Box(x, top, x + across, top + down))
+                first = Box(x, top, x + across, top + down)
+                _cells(canvas, matrix, role, largest[role] or 1, digits, first)
                 for i, j in framed:
                     left, up = x + j * across + 1, top + i * down + 1
                     right, low = left + across - 2, up + down - 2
@@ -560,11 +565,17 @@ def _entry(value: float, digits: int) -> str:
     return "" if isinstance(value, np.bool_) else number(float(value), digits).replace("inf", "∞")
 
 
-def _cells(canvas: Canvas, matrix: Array, role: str, digits: int, first: Box) -> None:
+def _finite(matrix: Array) -> Array:
+    """Return a matrix with 0 in place of what is infinite."""
+    return np.where(np.isfinite(matrix), matrix, 0).astype(float)
+
+
+def _cells(
+    canvas: Canvas, matrix: Array, role: str, largest: float, digits: int, first: Box
+) -> None:
     """Draw the cells of a matrix, the first of which is given."""
     boolean = matrix.dtype == np.bool_
-    finite = np.where(np.isfinite(matrix), np.abs(matrix), 0)
-    largest = 1.0 if role == "weight" or boolean else float(finite.max()) or 1.0
+    finite = np.abs(_finite(matrix))
     across, down = first.right - first.left, first.bottom - first.top
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):

@@ -232,6 +232,12 @@ class TestHeatmaps:
         strengths = [float(s) for s in re.findall(r'fill-opacity="([^"]+)"', drawn)[:3]]
         assert strengths == sorted(set(strengths))
 
+    def test_a_number_has_one_color_in_all_panels_of_its_role(self) -> None:
+        panels = [("", np.array([[8.0]]), "score"), ("", np.array([[2.0, 8.0]]), "score")]
+        drawn = figures.heatmaps(panels, alt=ALT).html
+        first, pale, last = re.findall(r'fill-opacity="([^"]+)"', drawn)[:3]
+        assert float(pale) < float(first) == float(last)
+
 
 def seen(color: list[float], matrix: np.ndarray) -> np.ndarray:
     """Return CIELAB of an sRGB color as an eye with the given deficiency sees it."""
