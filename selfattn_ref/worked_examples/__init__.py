@@ -21,6 +21,7 @@ array([0.14, 0.32, 0.5 , 0.16, 0.17])
 ('exponentials', 'total', 'weights')
 """
 
+from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._example import (
     Agreement,
     Derivation,
@@ -33,6 +34,7 @@ from selfattn_ref.worked_examples._files import ids, load
 
 __all__ = [
     "Agreement",
+    "Call",
     "Derivation",
     "Provenance",
     "Tolerance",

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from selfattn_ref.worked_examples._calls import Call
+
 _ENTRIES_SHOWN = 5
 
 
@@ -104,6 +106,8 @@ class WorkedExample:
         arrays of integers; all other numbers are arrays of float64.
     expected : mapping of str to numpy.ndarray
         What follows: float64 or, for masks and other answers of yes or no, bool.
+    calls : tuple of Call
+        Calls of functions whose result is among the expected values.
     descriptions : mapping of str to str
         One sentence for each input and each expected value.
     derivation : Derivation
@@ -136,6 +140,7 @@ class WorkedExample:
     # Any: words, an integer or an array. A union would make every use of an input a type error.
     inputs: Mapping[str, Any]
     expected: Mapping[str, NDArray[Any]]
+    calls: tuple[Call, ...]
     descriptions: Mapping[str, str] = field(repr=False)
     derivation: Derivation
     tolerance: Tolerance

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from selfattn_ref.worked_examples._calls import read_call, read_only
 from selfattn_ref.worked_examples._example import (
     Derivation,
     Provenance,
@@ -112,6 +112,7 @@ def _nearest(unknown: str, count: int = 3) -> list[str]:
 def _read(example_id: str) -> WorkedExample:
     document = json.loads((_DATA / f"{example_id}.json").read_text(encoding="utf-8"))
     entries = {**document["inputs"], **document["expected"]}
+    values = {name: _value(entry) for name, entry in entries.items()}
     return WorkedExample(
         id=document["id"],
         title=document["title"],
@@ -121,8 +122,9 @@ def _read(example_id: str) -> WorkedExample:
         released=document["released"],
         supersedes=document["supersedes"],
         provenance=Provenance(**document["provenance"]),
-        inputs=MappingProxyType({n: _value(e) for n, e in document["inputs"].items()}),
-        expected=MappingProxyType({n: _value(e) for n, e in document["expected"].items()}),
+        inputs=MappingProxyType({name: values[name] for name in document["inputs"]}),
+        expected=MappingProxyType({name: values[name] for name in document["expected"]}),
+        calls=tuple(read_call(example_id, call, values) for call in document["calls"]),
         descriptions=MappingProxyType({n: e["description"] for n, e in entries.items()}),
         derivation=Derivation(**document["derivation"]),
         tolerance=Tolerance(**document["tolerance"]),
@@ -137,11 +139,6 @@ def _value(entry: dict[str, Any]) -> Any:
         return value
     array = np.asarray(value)
     if "indices_of" in entry or "integers" in entry:
-        return _read_only(array.astype(np.intp))
+        return read_only(array.astype(np.intp))
     # A file may write 3 for 3.0: only what counts or is true or false is anything but float64.
-    return _read_only(array if array.dtype == np.bool_ else array.astype(np.float64))
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    # The memory belongs to a bytes object, so not even `setflags(write=True)` can change it.
-    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
+    return read_only(array if array.dtype == np.bool_ else array.astype(np.float64))

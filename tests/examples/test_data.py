@@ -209,8 +209,9 @@ class TestLedger:
         changed = parse(TEXTS["SA005"])
         change(changed[part])
         assert problems(read_ledger(), {**DOCUMENTS, "SA005": changed}) == [
-            "SA005 is released and its numbers have changed. A released example never changes: "
-            'restore it, give the correction a new id, and name SA005 there as "supersedes".'
+            "SA005 is released and its numbers or calls have changed. A released example never "
+            "changes: restore it, give the correction a new id, and name SA005 there as "
+            '"supersedes".'
         ]
 
     def test_prose_and_the_way_to_write_a_number_may_change_and_true_is_not_one(self):
@@ -261,7 +262,7 @@ class TestCommandLine:
 
     def test_checking_fails_on_a_changed_number_even_if_it_was_released(self, copy, edited, capsys):
         assert main([], **copy) == 1
-        assert "SA004 is released and its numbers have changed" in capsys.readouterr().out
+        assert "SA004 is released and its numbers or calls have changed" in capsys.readouterr().out
         entries = read_ledger() | {"SA004": documents.fingerprint(documents.read(edited))}
         copy["ledger"].write_text(json.dumps(entries), encoding="utf-8")
         assert main([], **copy) == 1
