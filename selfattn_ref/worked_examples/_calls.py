@@ -144,12 +144,12 @@ class Call:
             return self.check(function(*self.args, **self.kwargs), within=within)
         try:
             result = function(*self.args, **self.kwargs)
-        except self.raises:
-            return Agreement(self.example, (self._written,), f"raises {self.raises.__name__}", 0.0)
+        except self.raises:  # or a subclass
+            return Agreement(self.example, (self._written,), self.raises.__name__, None)
         except Exception as error:
             did = f"it raised {type(error).__name__}: {error}"
         else:
-            did = f"it returned {as_numbers(result)[0]!r}"
+            did = f"it returned an array of shape {as_numbers(result)[0].shape}"
         (why,) = self.because.values()
         raise WorkedExampleMismatch(
             f"{self!r}\n  must raise {self.raises.__name__}: {why}\n  {did}"
@@ -242,6 +242,9 @@ class Call:
         lines = [repr(self), *nearest.lines]
         if name:
             lines.insert(1, f"  follows none of {', '.join(found)}; beside {name}:")
+        single = self._compared(result, lambda dtype: allowed("float32"))
+        if any(not comparison.lines for comparison in single.values()):
+            lines.append("  it is within what float32 allows, but its dtype is wider")
         slips = self._slips_like(result, allowed)
         lines += [f"  it is what the slip {slip.id} gives: {slip.effect}" for slip in slips]
         return WorkedExampleMismatch("\n".join(lines), tuple(slip.id for slip in slips))

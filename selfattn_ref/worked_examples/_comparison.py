@@ -55,9 +55,10 @@ class Agreement:
     names : tuple of str
         What was checked: names of expected values, or a call.
     entries : str
-        How many entries were compared, such as ``"11 numbers"``.
-    largest_difference : float
-        The largest absolute difference among them.
+        How many entries were compared, such as ``"11 numbers"``; of a call that has to fail, the
+        name of the error.
+    largest_difference : float or None
+        The largest absolute difference among them; None if the call has to fail.
     convention : str or None
         The convention that was followed, where good libraries differ.
     """
@@ -65,17 +66,17 @@ class Agreement:
     id: str
     names: tuple[str, ...]
     entries: str
-    largest_difference: float
+    largest_difference: float | None
     convention: str | None = None
 
     def __repr__(self) -> str:
         does = "agrees" if len(self.names) == 1 else "agree"
         if self.convention is not None:
             does = f"follows the convention {self.convention}"
-        return (
-            f"{self.id} checked: {', '.join(self.names)} {does} "
-            f"({self.entries}, {_within(self.largest_difference)})"
-        )
+        found = self.entries
+        if self.largest_difference is not None:
+            found += f", {_within(self.largest_difference)}"
+        return f"{self.id} checked: {', '.join(self.names)} {does} ({found})"
 
     def _repr_html_(self) -> str:
         # Python identifiers, parentheses, and the rest is ours: nothing to escape.

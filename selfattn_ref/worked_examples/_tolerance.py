@@ -138,15 +138,19 @@ def visible(shape: tuple[int, ...], arguments: Mapping[str, Any]) -> NDArray[np.
     return np.asarray(seen)
 
 
+def rounded(x: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Return the numbers rounded to a dtype narrower than float64, as float64."""
+    if dtype != "bfloat16":
+        with np.errstate(over="ignore"):
+            return x.astype(dtype).astype(float)
+    bits = x.astype(np.float32).view(np.uint32)  # bfloat16 is its upper half, rounded to even
+    upper = (bits + np.uint32(0x7FFF) + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    return np.asarray(upper, np.uint32).view(np.float32).astype(float)
+
+
 def _moved(x: NDArray[Any], dtype: str) -> NDArray[Any]:
     """Return how far each number moves if it is rounded to a dtype; 0 if that cannot hold it."""
-    if dtype == "bfloat16":  # the upper half of a float32, rounded to even
-        bits = x.astype(np.float32).view(np.uint32)
-        rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-        nearest = rounded.astype(np.uint32).view(np.float32).astype(float)
-    elif dtype in _EPSILON:
-        with np.errstate(over="ignore"):
-            nearest = x.astype(dtype).astype(float)
-    else:
+    if dtype not in _EPSILON:
         return np.zeros_like(x)
+    nearest = rounded(x, dtype)
     return np.where(np.isfinite(nearest), np.abs(nearest - x), 0.0)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._comparison import off_by
 from selfattn_ref.worked_examples._files import cases
-from selfattn_ref.worked_examples._tolerance import visible
+from selfattn_ref.worked_examples._tolerance import rounded, visible
 
 __all__ = ["SLIPS", "Slip", "like", "matrix"]
 
@@ -458,6 +458,11 @@ def _sum_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Ar
 )
 def _maximum_not_subtracted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return _attention(query, key, value, lambda s: _share(np.exp(s)), **keywords)
+
+
+@_slip("scores that are close become equal", "The scores are kept in bfloat16 before the softmax.")
+def _scores_in_bfloat16(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return _attention(query, key, value, lambda s: _softmax(rounded(s, "bfloat16")), **keywords)
 
 
 @_slip("the weights are powers of 2, not of e", "The factor log₂ e of a kernel with exp2 is lost.")
