@@ -17,6 +17,7 @@ import difflib
 import hashlib
 import importlib
 import inspect
+import io
 import json
 import os
 import re
@@ -89,6 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CannotRunError as error:
         print(f"cannot run: {error}", file=sys.stderr)
         return NOT_RUN
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_RUN
 
 
 # --- list and show --------------------------------------------------------------------------------
@@ -112,7 +116,7 @@ def show(example_id: str) -> int:
         print(f"\n{title}")
         for name, value in values.items():
             print(f"\n  {name}: {example.descriptions[name]}")
-            with np.printoptions(precision=6, suppress=True, linewidth=92):
+            with np.printoptions(precision=6, linewidth=92):
                 print("    " + str(value).replace("\n", "\n    "))
     if example.calls:
         print("\nCalls")
@@ -291,4 +295,7 @@ def verify(reference: str) -> int:
 
 
 if __name__ == "__main__":
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # not every console can write √
     sys.exit(main())

@@ -101,18 +101,16 @@ def like(call: Call, got: Array, limits: Array) -> list[Slip]:
     Where a slip leaves a query nobody and gives NaN, the function may do otherwise, provided
     that some number is wrong in the same way.
     """
-    expected = np.asarray(call.expected)
     found = []
     for slip in SLIPS.values():
-        if got.shape != expected.shape or not call.differs_from(slip):
-            continue
-        output = slip(*call.args, **call.kwargs)
-        if output.shape != expected.shape:
+        output = slip(*call.args, **call.kwargs) if call.differs_from(slip) else None
+        if output is None or output.shape != got.shape:
             continue
         number = ~np.isnan(output)
-        # `<=` is False for NaN.
-        wrong = ~(off_by(output, expected) <= limits)
-        same = off_by(got.astype(float), output) <= limits
+        limit, wrong = limits.max(), number
+        if output.shape == limits.shape:
+            limit, wrong = limits, ~(off_by(output, np.asarray(call.expected)) <= limits)
+        same = off_by(got.astype(float), output) <= limit  # False for NaN
         if same[number].all() and wrong.any() and (same.all() or wrong[number].any()):
             found.append(slip)
     return found
@@ -240,7 +238,7 @@ def _scaled_twice(query: Array, key: Array, value: Array, **keywords: Any) -> Ar
     return _attention(query, key, value, **{**keywords, "scale": _scale(query, keywords) ** 2})
 
 
-@_slip("the scale that is given is not used", "1/√d_k is built in.")
+@_slip("the scale that is given is not used", "The factor 1/√d_k is built in.")
 def _scale_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return _attention(query, key, value, **{**keywords, "scale": None})
 
