@@ -67,6 +67,7 @@ class Slip:
             return np.asarray(self.function(*arrays, **keywords))
 
 
+#: Every slip, by its id.
 SLIPS: dict[str, Slip] = {}
 
 

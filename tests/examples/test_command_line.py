@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import selfattn_ref
+from derivations.documents import DATA
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.__main__ import main
-from tests.examples.test_data import DATA, TEXTS
+from tests.examples.test_data import TEXTS
 
 MODULE = """
 import numpy as np
