@@ -274,7 +274,7 @@ def _cap_not_multiplied_back(query: Array, key: Array, value: Array, **keywords:
 
 @_slip(
     "no score is negative, and large ones have no bound",
-    "The tangent is multiplied by the score in place of the cap.",
+    "The tangent is multiplied by the score in place of the cap; the report is of output logits.",
     "unslothai/unsloth-zoo/pull/593",
 )
 def _cap_multiplies_the_score(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -574,7 +574,7 @@ def _sum_not_rescaled(query: Array, key: Array, value: Array, **keywords: Any) -
 @_slip(
     "keys that do not exist take part, with the score 0",
     "The last block is filled up with zeros that are not masked.",
-    "jax-ml/jax/issues/27224",
+    "flashinfer-ai/flashinfer/pull/5090",
 )
 def _block_not_masked(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     scores = _masked_scores(query, key, **keywords)
