@@ -18,6 +18,7 @@ from selfattn_ref.worked_examples import (
     ids,
     load,
 )
+from selfattn_ref.worked_examples._digest import digest
 from tests.examples.test_data import DOCUMENTS
 from tests.support import loops
 
@@ -75,6 +76,14 @@ class TestTheData:
 
 
 VALUES = {"a": np.arange(6.0).reshape(3, 2), "b": np.array([2, 0])}
+
+    def test_the_digest_knows_numbers_and_calls_and_no_prose(self):
+        text = (documents.DATA / "SA022.json").read_text("utf-8")
+        assert digest(text.replace("Nobody to attend to", "None")) == load("SA022").digest
+        assert digest(text.replace("1e-13", "0.10e-12")) == load("SA022").digest
+        for before, after in (('"zeros"', '"zero"'), ('"mask": "mask"}', '"mask": "weights"}')):
+            assert before in text
+            assert digest(text.replace(before, after)) != load("SA022").digest
 
 
 class TestWhatACallNames:

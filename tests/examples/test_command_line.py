@@ -243,6 +243,11 @@ class TestExport:
             name: f"sha256:{hashlib.sha256(content).hexdigest()}" for name, content in files.items()
         }
 
+    def test_a_second_time_every_byte_is_the_same(self, run, folder):
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert run("export", str(folder))[0] == 0
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
     def test_a_folder_that_cannot_be_made_has_the_code_2(self, run, tmp_path):
         code, _, err = run("export", str(tmp_path / "mine.py"))
         assert code == 2
