@@ -46,3 +46,6 @@ __all__ = [
     "ids",
     "load",
 ]
+
+# The name under which it is imported is the one that a traceback shows.
+WorkedExampleMismatch.__module__ = __name__

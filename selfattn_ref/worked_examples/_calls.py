@@ -28,7 +28,7 @@ from selfattn_ref.worked_examples._tolerance import by_call
 if TYPE_CHECKING:
     from selfattn_ref.worked_examples.slips import Slip
 
-_REFERENCE = re.compile(r"(?P<row>\[)?(?P<name>[a-z_]+)(\[(?P<index>\w+)\])?\]?")
+_REFERENCE = re.compile(r"(?P<name>[a-z_]+)(\[(?P<index>\w+)\])?|\[(?P<row>[a-z_]+)\]")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -310,9 +310,9 @@ def _find(reference: str, values: Mapping[str, Any]) -> Any:
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise ValueError(f"{reference!r} is not a reference")
-    value, index = values[match["name"]], match["index"]
     if match["row"]:
-        return read_only(value[None])
+        return read_only(values[match["row"]][None])
+    value, index = values[match["name"]], match["index"]
     if index is None:
         return value
     return read_only(value[int(index) if index.isdigit() else values[index].astype(np.intp)])

@@ -152,7 +152,7 @@ class WorkedExample:
         >>> load("SA005").check(total=6.5351)  # as one of the sources prints it
         Traceback (most recent call last):
         ...
-        selfattn_ref.worked_examples._comparison.WorkedExampleMismatch: SA005: Softmax by hand
+        selfattn_ref.worked_examples.WorkedExampleMismatch: SA005: Softmax by hand
           total: 1 of 1 entry differs
             total: got 6.5351, expected 6.534938556205488, off by 0.000161, allowed 7.53e-13
         >>> load("SA005").check(total=6.5351, within=Tolerance(absolute=1e-3, relative=0))
