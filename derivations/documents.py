@@ -24,6 +24,8 @@ Document: TypeAlias = dict[str, Any]
 Ledger: TypeAlias = dict[str, str | None]
 
 EXAMPLE_ID = re.compile(r"SA\d{3}")
+# What is short in a call.
+IN_ONE_LINE = ("arguments", "options", "conventions")
 
 
 class Number(str):
@@ -67,19 +69,26 @@ def example_files(data: Path = DATA) -> dict[str, Path]:
 
 
 def render(value: Any, indent: str = "") -> str:
-    """Return JSON for people: one key a line, one matrix row a line."""
+    """Return JSON for people: one key a line, one matrix row a line, one line for `IN_ONE_LINE`."""
     inner = indent + "  "
     if isinstance(value, dict):
-        lines = [f"{inner}{json.dumps(key)}: {render(item, inner)}" for key, item in value.items()]
+        lines = []
+        for key, item in value.items():
+            text = _line(item) if key in IN_ONE_LINE else render(item, inner)
+            lines.append(f"{inner}{json.dumps(key)}: {text}")
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     if isinstance(value, list):
-        if any(isinstance(item, list) for item in value):
+        if any(isinstance(item, list | dict) for item in value):
             lines = [inner + render(item, inner) for item in value]
             return "[\n" + ",\n".join(lines) + f"\n{indent}]"
         return "[" + ", ".join(render(item) for item in value) + "]"
     if isinstance(value, Number):
         return str(value)
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _line(entries: Mapping[str, Any]) -> str:
+    return "{" + ", ".join(f"{json.dumps(k)}: {render(v)}" for k, v in entries.items()) + "}"
 
 
 def exact(value: Any) -> Any:
@@ -142,10 +151,10 @@ def file_text(document: Document) -> str:
 
 
 def fingerprint(document: Document) -> str:
-    """Return the SHA-256 of the numbers of an example: inputs, expected values and tolerance.
+    """Return the SHA-256 of what an example says: inputs, expected values, calls and tolerance.
 
     Prose and layout may improve after a release, so they are left out; 0.5 and 0.50 are the same
-    number.
+    number. `selfattn_ref.worked_examples` computes the same digest on its own.
     """
 
     def plain(value: Any) -> Any:
@@ -161,6 +170,10 @@ def fingerprint(document: Document) -> str:
     content = {
         "inputs": values(document["inputs"]),
         "expected": values(document["expected"]),
+        "calls": [
+            {key: plain(part) for key, part in call.items() if key != "because"}
+            for call in document["calls"]
+        ],
         "tolerance": plain(document["tolerance"]),
     }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -192,8 +205,8 @@ def problems(ledger: Ledger, files: Mapping[str, Document]) -> list[str]:
             )
         elif ledger[example_id] != fingerprint(document):
             found.append(
-                f"{example_id} is released and its numbers have changed. A released example never "
-                "changes: restore it, give the correction a new id, and name "
+                f"{example_id} is released and its numbers or calls have changed. A released "
+                "example never changes: restore it, give the correction a new id, and name "
                 f'{example_id} there as "supersedes".'
             )
     found += [

@@ -81,6 +81,15 @@ class TestDocstring:
                 assert other in selfattn_ref.__all__
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["cases", "ids", "load", "WorkedExample.check", "Call.check", "Call.test", "slips.matrix"],
+)
+def test_what_worked_examples_offer_is_documented_too(name):
+    errors = validate(f"selfattn_ref.worked_examples.{name}")["errors"]
+    assert {code for code, _ in errors} <= {"ES01"}  # one sentence may be enough
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_modules_say_what_they_are_for_and_name_pages_of_the_book(path):
     name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)

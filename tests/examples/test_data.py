@@ -22,6 +22,12 @@ from selfattn_ref.worked_examples import load
 TEXTS = {name: path.read_text("utf-8") for name, path in documents.example_files().items()}
 DOCUMENTS = {name: parse(text) for name, text in TEXTS.items()}
 SCHEMA = json.loads((DATA / "schema.json").read_text("utf-8"))
+SOFTMAX = {
+    "function": "softmax",
+    "arguments": {"x": "embeddings"},
+    "kind": "value",
+    "result": "weights_cave",
+}
 EVERY_EXAMPLE = pytest.mark.parametrize("name", DOCUMENTS)
 
 
@@ -72,6 +78,11 @@ class TestFiles:
             lambda d: d["expected"]["weights_cave"].update(shape="2x2"),
             lambda d: d["expected"]["weights_cave"].update(value=["-inf"]),
             lambda d: d["tolerance"].update(absolute=0.1),
+            lambda d: d["calls"].append({"function": "softmax", "arguments": {}, "kind": "value"}),
+            lambda d: d["calls"].append(SOFTMAX | {"kind": "must_raise"}),
+            lambda d: d["calls"].append(SOFTMAX | {"kind": "convention"}),
+            lambda d: d["calls"].append(SOFTMAX | {"arguments": {"x": "embeddings[-1]"}}),
+            lambda d: d["calls"].append(SOFTMAX | {"options": {"axis": "last"}}),
         ],
     )
     def test_the_schema_rejects_a_damaged_file(self, damage):
@@ -79,6 +90,9 @@ class TestFiles:
         damage(document)
         with pytest.raises(jsonschema.ValidationError):
             validate(document)
+
+    def test_the_schema_accepts_a_call(self):
+        validate(json.loads(TEXTS["SA002"]) | {"calls": [SOFTMAX]})
 
     @EVERY_EXAMPLE
     def test_its_arrays_are_rectangular_its_inputs_short_and_its_indices_within(self, name):
@@ -203,14 +217,16 @@ class TestLedger:
             ("inputs", lambda d: d["scores"]["value"].__setitem__(0, Number("0.5"))),
             ("expected", lambda d: d["total"].update(value=Number("0.5"))),
             ("tolerance", lambda d: d.update(absolute=Number("1e-9"))),
+            ("calls", lambda d: d[0].update(function="log_softmax")),
         ],
     )
     def test_a_changed_number_is_noticed_and_the_message_says_what_to_do(self, part, change):
         changed = parse(TEXTS["SA005"])
         change(changed[part])
         assert problems(read_ledger(), {**DOCUMENTS, "SA005": changed}) == [
-            "SA005 is released and its numbers have changed. A released example never changes: "
-            'restore it, give the correction a new id, and name SA005 there as "supersedes".'
+            "SA005 is released and its numbers or calls have changed. A released example never "
+            "changes: restore it, give the correction a new id, and name SA005 there as "
+            '"supersedes".'
         ]
 
     def test_prose_and_the_way_to_write_a_number_may_change_and_true_is_not_one(self):
@@ -261,7 +277,7 @@ class TestCommandLine:
 
     def test_checking_fails_on_a_changed_number_even_if_it_was_released(self, copy, edited, capsys):
         assert main([], **copy) == 1
-        assert "SA004 is released and its numbers have changed" in capsys.readouterr().out
+        assert "SA004 is released and its numbers or calls have changed" in capsys.readouterr().out
         entries = read_ledger() | {"SA004": documents.fingerprint(documents.read(edited))}
         copy["ledger"].write_text(json.dumps(entries), encoding="utf-8")
         assert main([], **copy) == 1

@@ -156,7 +156,8 @@ class TestApiPages:
             described += re.findall(
                 r"auto(?:function|class):: (\w+)", page.read_text(encoding="utf-8")
             )
-        public = [*selfattn_ref.__all__, "WorkedExample", "WorkedExampleMismatch", "ids", "load"]
+        examples = ["Call", "WorkedExample", "WorkedExampleMismatch", "cases", "ids", "load"]
+        public = [*selfattn_ref.__all__, *examples, "Slip", "matrix"]
         assert sorted(described) == sorted(public)
 
     def test_every_module_has_a_page_of_its_name(self) -> None:

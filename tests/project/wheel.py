@@ -95,3 +95,12 @@ def test_a_program_that_uses_it_is_checked_by_its_types(python, tmp_path):
     told = run(*mypy, cwd=tmp_path).stdout
     assert "WorkedExample" in told
     assert 'Unexpected keyword argument "ofset"' in told
+
+
+def test_its_command_line_tests_a_function_of_the_current_folder(python, tmp_path):
+    code = "from selfattn_ref import scaled_dot_product_attention as attend\n"
+    (tmp_path / "mine.py").write_text(code, "utf-8")
+    command = (python, "-W", "error", "-m", "selfattn_ref.worked_examples")
+    done = run(*command, "check", "SA016", "mine:attend", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("2 calls of 1 example: 2 right\n")

@@ -1,0 +1,265 @@
+"""The calls of the worked examples: what they name, how they are found, checked and reported."""
+
+import inspect
+import pickle
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import selfattn_ref
+from derivations import documents
+from selfattn_ref.worked_examples import (
+    Tolerance,
+    WorkedExampleMismatch,
+    _calls,
+    cases,
+    ids,
+    load,
+)
+from selfattn_ref.worked_examples._digest import digest
+from tests.examples.test_data import DOCUMENTS
+from tests.support import loops
+
+CALLS = [call for i in ids() for call in load(i).calls]
+EVERY_CALL = pytest.mark.parametrize(
+    "call", CALLS, ids=[f"{c.example}-{c.number}-{c.function}" for c in CALLS]
+)
+NOBODY = load("SA022").calls[0]
+CAUSAL = load("SA016").calls[1]
+
+
+class TestTheData:
+    @pytest.mark.parametrize("name", DOCUMENTS)
+    def test_a_name_is_an_input_or_an_expected_value_and_every_convention_has_its_reason(
+        self, name
+    ):
+        document = DOCUMENTS[name]
+        assert not document["inputs"].keys() & document["expected"].keys()
+        for call in document["calls"]:
+            if call["kind"] == "convention":
+                assert call["because"].keys() == call["conventions"].keys()
+                assert call["result"] in call["conventions"].values()
+
+    @EVERY_CALL
+    def test_a_call_names_a_public_function_and_its_parameters(self, call):
+        assert call.function in selfattn_ref.__all__
+        inspect.signature(getattr(selfattn_ref, call.function)).bind(*call.args, **call.kwargs)
+
+    @EVERY_CALL
+    def test_the_library_does_what_the_example_knows(self, call):
+        agreement = call.test(getattr(selfattn_ref, call.function))
+        assert agreement.names == (repr(call).removeprefix(f"{call.example}: "),)
+        if call.conventions:
+            followed = call.conventions[agreement.convention]
+            assert np.array_equal(followed, call.expected)
+
+    @EVERY_CALL
+    def test_nothing_in_it_can_be_changed_and_a_copy_is_the_call_itself(self, call):
+        arrays = [*call.arguments.values(), *call.conventions.values(), call.expected]
+        assert not any(x.flags.writeable for x in arrays if isinstance(x, np.ndarray))
+        with pytest.raises(TypeError):
+            call.arguments["scale"] = 2
+        assert pickle.loads(pickle.dumps(call)) is call
+
+    @EVERY_CALL
+    def test_the_conventions_differ(self, call):
+        for name, answer in call.conventions.items():
+            assert answer.shape == call.expected.shape
+            assert call.check(answer).convention == name
+
+    @pytest.mark.parametrize("name", DOCUMENTS)
+    def test_the_digest_is_the_one_of_the_ledger(self, name):
+        assert load(name).digest == documents.fingerprint(DOCUMENTS[name])
+        assert load(name).digest == documents.read_ledger()[name]
+
+    def test_the_digest_knows_numbers_and_calls_and_no_prose(self):
+        text = (documents.DATA / "SA022.json").read_text("utf-8")
+        assert digest(text.replace("Nobody to attend to", "None")) == load("SA022").digest
+        assert digest(text.replace("1e-13", "0.10e-12")) == load("SA022").digest
+        for before, after in (('"zeros"', '"zero"'), ('"mask": "mask"}', '"mask": "weights"}')):
+            assert before in text
+            assert digest(text.replace(before, after)) != load("SA022").digest
+
+
+VALUES = {"a": np.arange(6.0).reshape(3, 2), "b": np.array([2, 0])}
+
+
+class TestWhatACallNames:
+    @pytest.mark.parametrize(
+        "reference, expected",
+        [("a", [[0, 1], [2, 3], [4, 5]]), ("a[b]", [[4, 5], [0, 1]]), ("a[1]", [2, 3]),
+         ("[b]", [[2, 0]])],
+    )  # fmt: skip
+    def test_all_of_it_some_rows_one_entry_or_it_as_a_row(self, reference, expected):
+        assert _calls._find(reference, VALUES).tolist() == expected
+
+    @pytest.mark.parametrize("reference", ["a[b", "[a", "a]", "a b", "a[-1]", "[a][b]", ""])
+    def test_anything_else_is_refused(self, reference):
+        with pytest.raises(ValueError, match="is not a reference"):
+            _calls._find(reference, VALUES)
+
+    def test_a_number_is_given_as_a_number(self):
+        call = next(c for c in load("SA028").calls if c.function == "sinusoidal_encoding")
+        assert dict(call.arguments) == {"base": 10000.0, "T": 3, "d_model": 4}
+        assert type(call.arguments["base"]) is float
+
+    def test_queries_keys_and_values_are_given_by_position_and_the_rest_by_keyword(self):
+        call = load("SA016").calls[0]
+        query, key, value = call.args
+        assert query is call.arguments["query"]
+        assert key is call.arguments["key"]
+        assert value is call.arguments["value"]
+        assert list(call.kwargs) == ["mask"]
+        assert CAUSAL.kwargs == {"causal": True}
+
+    def test_shared_heads_come_repeated(self):
+        call, given = load("SA027").calls[0], load("SA027").expected
+        _, key, value = call.args
+        assert np.array_equal(key, np.repeat(given["key_heads"], 2, axis=0))
+        assert np.array_equal(value, np.repeat(given["value_heads"], 2, axis=0))
+
+
+class TestFinding:
+    def test_cases_are_all_calls_of_a_function_in_order(self):
+        found = [call for _, call in cases("softmax")]
+        assert found == [call for call in CALLS if call.function == "softmax"]
+        assert all(load(call.example) is example for example, call in cases("softmax"))
+        assert cases() == cases("scaled_dot_product_attention")
+
+    def test_ids_of_a_function_are_those_of_its_cases(self):
+        expected = [i for i in ids() if any(c.function == "softmax" for c in load(i).calls)]
+        assert list(ids("softmax")) == expected
+        assert ids(function=None) == ids()
+
+    @pytest.mark.parametrize("find", [cases, ids])
+    @pytest.mark.parametrize(
+        "unknown, hint", [("sofmax", "did you mean softmax? those"), ("attend", "those")]
+    )
+    def test_an_unknown_function_is_answered_with_those_that_are_known(self, find, unknown, hint):
+        message = rf"no worked example calls '{unknown}'; .*{re.escape(hint)} that are called: "
+        with pytest.raises(ValueError, match=message + r"attention_weights, .*, softmax"):
+            find(unknown)
+
+
+class Tensor:
+    """What a tensor of PyTorch does: some dtypes and gradients NumPy cannot read."""
+
+    def __init__(self, array, dtype, gradient=False):
+        self.array, self.dtype, self.gradient = array, f"torch.{dtype}", gradient
+
+    def detach(self):
+        return Tensor(self.array, self.dtype.removeprefix("torch."))
+
+    def cpu(self):
+        return self
+
+    def float(self):
+        return Tensor(self.array, "float32")
+
+    def __array__(self, dtype=None, copy=None):
+        if self.gradient:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+        if self.dtype == "torch.bfloat16":
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return np.asarray(self.array, dtype)
+
+
+class TestChecking:
+    def test_lists_and_tensors_are_read_within_what_their_dtype_allows(self):
+        expected = CAUSAL.expected
+        CAUSAL.check(expected.tolist())
+        for dtype, off, too_far in (("float32", 1e-6, 1e-4), ("bfloat16", 0.02, 1.0)):
+            tensor = Tensor((expected + off).astype(np.float32), dtype, gradient=True)
+            assert CAUSAL.check(tensor).largest_difference > off / 2
+            with pytest.raises(WorkedExampleMismatch):
+                CAUSAL.check(Tensor((expected + too_far).astype(np.float32), dtype))
+
+    def test_a_tolerance_may_be_given(self):
+        CAUSAL.check(CAUSAL.expected + 1e-3, within=Tolerance(2e-3, 0))
+        with pytest.raises(WorkedExampleMismatch, match=r"allowed 0.0005\n"):
+            CAUSAL.check(CAUSAL.expected.astype(np.float32) + 1e-3, within=Tolerance(5e-4, 0))
+
+    def test_the_report_names_the_call_and_the_entries(self):
+        result = CAUSAL.expected.copy()
+        result[2, 1] += 1
+        with pytest.raises(WorkedExampleMismatch) as caught:
+            CAUSAL.check(result)
+        assert caught.value.slips == ()
+        first, second, third = str(caught.value).splitlines()
+        assert first == "SA016: scaled_dot_product_attention(query, key, value, causal=True)"
+        assert second == "  result: 1 of 32 entries differ"
+        assert third.startswith("    result[2, 1]: got 1.022")
+
+    @pytest.mark.parametrize(
+        "result, message",
+        [
+            (np.zeros((4, 4)), "result: got shape (4, 4), expected shape (4, 8)"),
+            ([[1, 2], [3]], "result: the values do not form an array"),
+            (None, "result: must be real numbers, got dtype object"),
+        ],
+    )
+    def test_what_is_no_array_of_the_shape_is_said(self, result, message):
+        with pytest.raises(WorkedExampleMismatch, match=re.escape(message)):
+            CAUSAL.check(result)
+
+    def test_float32_in_the_clothes_of_float64_is_recognized(self):
+        rounded = CAUSAL.expected.astype(np.float32).astype(float)
+        with pytest.raises(WorkedExampleMismatch, match=r"what float32 allows, but its dtype is"):
+            CAUSAL.check(rounded)
+        CAUSAL.check(rounded.astype(np.float32))
+
+    def test_a_result_follows_one_of_the_conventions_or_none(self):
+        for name, rows in (("zeros", 0.0), ("uniform", 10 / 3), ("nan", np.nan)):
+            result = np.array(NOBODY.expected)
+            result[0] = rows
+            agreement = NOBODY.check(result)
+            assert agreement.convention == name
+            assert f"follows the convention {name} (6 numbers" in repr(agreement)
+        result[0] = 7.0
+        message = "follows none of zeros, uniform, unmasked, nan; beside zeros:"
+        with pytest.raises(WorkedExampleMismatch, match=message):
+            NOBODY.check(result)
+
+
+class TestCallsThatHaveToFail:
+    CALL = replace(
+        CAUSAL,
+        kind="must_raise",
+        expected=None,
+        raises=ValueError,
+        because={"ValueError": "There is no such scale."},
+    )
+
+    def test_the_error_or_one_of_its_kind_agrees(self):
+        for error in (ValueError("no"), UnicodeError("a kind of it")):
+
+            def refuse(*args, error=error, **kwargs):
+                raise error
+
+            agreement = self.CALL.test(refuse)
+            assert repr(agreement).endswith("causal=True) agrees (ValueError)")
+
+    def test_another_error_or_a_result_differs(self):
+        def refuse(*args, **kwargs):
+            raise KeyError("scale")
+
+        start = "SA016: .*\n  must raise ValueError: There is no such scale.\n  it "
+        with pytest.raises(WorkedExampleMismatch, match=start + "raised KeyError: 'scale'"):
+            self.CALL.test(refuse)
+        with pytest.raises(WorkedExampleMismatch, match=start + r"returned .* shape \(4, 8\)"):
+            self.CALL.test(loops_with_causal)
+
+    def test_a_result_cannot_be_checked(self):
+        with pytest.raises(TypeError, match=r"has to fail and has no result: use .* test"):
+            self.CALL.check(CAUSAL.expected)
+
+    def test_other_errors_pass_through_where_a_result_is_expected(self):
+        with pytest.raises(TypeError, match="causal"):
+            CAUSAL.test(loops.attention)
+
+
+def loops_with_causal(query, key, value, causal):
+    mask = np.tri(len(query), len(key), dtype=bool) if causal else None
+    return loops.attention(query, key, value, mask=mask)

@@ -1,0 +1,291 @@
+"""The worked examples at the command line: what it prints, and the exit codes 0, 1 and 2."""
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import selfattn_ref
+from derivations.documents import DATA
+from selfattn_ref.worked_examples import cases, ids, load
+from selfattn_ref.worked_examples.__main__ import main
+from tests.examples.test_data import TEXTS
+
+MODULE = """
+import numpy as np
+from selfattn_ref import scaled_dot_product_attention as right
+from selfattn_ref import softmax
+
+
+def wrong(query, key, value, **keywords):
+    return right(query, key, key, **keywords)
+
+
+def single(query, key, value, **keywords):
+    query, key, value = (x.astype(np.float32) for x in (query, key, value))
+    return right(query, key, value, **keywords)
+
+
+def plain(q, k, v, *, mask=None):
+    return right(q, k, v, mask=mask)
+
+
+def scaled(q, k, v, *, scale):
+    return right(q, k, v, scale=scale)
+
+
+def fails(query, key, value, **keywords):
+    return {}["missing"]
+
+
+class Layer:
+    @staticmethod
+    def forward(query, key, value, **keywords):
+        return right(query, key, value, **keywords)
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in a folder with a module of the user's; return code, output and errors."""
+    (tmp_path / "mine.py").write_text(MODULE, "utf-8")
+    (tmp_path / "needy.py").write_text("import not_there_at_all\n", "utf-8")
+    (tmp_path / "broken.py").write_text("raise SystemExit('no')\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+
+    def run(*arguments):
+        for name in ("mine", "needy", "broken"):
+            sys.modules.pop(name, None)
+        code = main(arguments)
+        return code, *capsys.readouterr()
+
+    return run
+
+
+class TestCheck:
+    def test_what_agrees_has_a_line_each_and_the_code_0(self, run):
+        code, out, err = run("check", "all", "mine:right")
+        *lines, summary = out.splitlines()
+        assert (code, err) == (0, "")
+        assert len(lines) == len(cases())
+        assert all(re.match(r"SA\d{3} checked: scaled_dot_product_attention\(", x) for x in lines)
+        examples = len({example.id for example, _ in cases()})
+        assert summary == f"{len(lines)} calls of {examples} examples: {len(lines)} right"
+
+    @pytest.mark.parametrize("target", ["mine:single", "mine:Layer.forward"])
+    def test_another_dtype_and_a_method_are_tested_as_well(self, run, target):
+        assert run("check", "all", target)[0] == 0
+
+    def test_what_differs_is_shown_with_the_slip_that_it_looks_like_and_the_code_1(self, run):
+        code, out, _ = run("check", "SA016", "mine:wrong")
+        assert code == 1
+        assert out.splitlines()[:3] == [
+            "SA016 differs: scaled_dot_product_attention(query, key, value, mask)",
+            "  result: 32 of 32 entries differ",
+            "    result[0, 0]: got -1.58265754, expected -2.33028699, off by 0.748, "
+            "allowed 3.39e-13",
+        ]
+        slip = (
+            "  it is what the slip keys-as-values gives: the keys are mixed in place of the values"
+        )
+        assert out.splitlines().count(slip) == 2
+        assert out.endswith("\n2 calls of 1 example: 2 different\n")
+
+    def test_a_convention_is_named(self, run):
+        code, out, _ = run("check", "SA022", "mine:right")
+        assert code == 0
+        assert "follows the convention zeros (6 numbers" in out
+
+    def test_what_a_function_cannot_be_given_is_not_asked(self, run):
+        code, out, _ = run("check", "SA016", "mine:plain")
+        assert code == 0
+        line = (
+            "SA016 not asked: scaled_dot_product_attention(query, key, value, causal=True): "
+            "mine:plain takes no causal"
+        )
+        assert out.splitlines()[1:] == [line, "2 calls of 1 example: 1 right, 1 not asked"]
+
+    def test_a_function_that_raises_is_reported_with_type_message_and_line(self, run):
+        code, out, _ = run("check", "SA006", "mine:fails")
+        line = 1 + MODULE[: MODULE.index('["missing"]')].count("\n")
+        assert code == 2
+        assert out.splitlines() == [
+            "SA006 failed: scaled_dot_product_attention(query, key, value, scale=1.0)",
+            f"  mine:fails raised KeyError: 'missing' (mine.py, line {line})",
+            "1 call of 1 example: 1 failed",
+        ]
+
+    def test_to_run_for_some_only_is_the_code_2_too(self, run):
+        code, out, _ = run("check", "SA009", "mine:scaled")
+        assert code == 2
+        assert out.splitlines()[-1] == "2 calls of 1 example: 1 right, 1 failed"
+
+    def test_nothing_asked_is_the_code_2(self, run):
+        code, out, _ = run("check", "SA006", "mine:plain")
+        assert (code, out.splitlines()[-1]) == (2, "1 call of 1 example: 1 not asked")
+
+    def test_another_function_is_chosen_by_an_option(self, run):
+        code, out, _ = run("check", "SA005", "mine:softmax", "--function", "softmax")
+        assert code == 0
+        assert re.match(r"SA005 checked: softmax\(x\) agrees \(5 numbers, .*\)\n", out)
+
+    @pytest.mark.parametrize(
+        "arguments, message",
+        [
+            (["SA999", "mine:right"], "no worked example has the id 'SA999'; the nearest are "),
+            (["SA005", "mine:right"], "SA005 has no call of scaled_dot_product_attention; choose "
+             "one with --function: softmax"),
+            (["SA017", "mine:right"], "SA017 has no call of scaled_dot_product_attention; it calls "
+             "no function"),
+            (["all", "mine:right", "--function", "sofmax"], "no worked example calls 'sofmax'; did "
+             "you mean softmax?"),
+            (["all", "mine"], "a function is named as module:function, such as "
+             "mymodule:my_attention; got 'mine'"),
+            (["all", "nobody:right"], "there is no module 'nobody', neither in "),
+            (["all", "needy:right"], "needy imports not_there_at_all, which is not installed"),
+            (["all", "broken:right"], "importing broken raised SystemExit: no"),
+            (["all", "mine:rigt"], "mine has no 'rigt'; did you mean right?"),
+            (["all", "mine:Layer.back"], "mine has no 'Layer.back'"),
+            (["all", "mine:number"], "mine:number is int, not a function"),
+        ],
+    )  # fmt: skip
+    def test_what_cannot_be_run_says_why_and_has_the_code_2(self, run, arguments, message):
+        code, out, err = run("check", *arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"cannot run: {message}")
+
+    def test_a_module_of_the_current_folder_is_found_from_the_shell(self, run, tmp_path):
+        done = in_shell("check", "SA006", "mine:wrong", cwd=tmp_path)
+        assert done.returncode == 0  # its keys are its values
+        assert done.stdout.splitlines()[-1] == "1 call of 1 example: 1 right"
+
+
+def in_shell(*arguments, cwd, **settings):
+    settings["PYTHONPATH"] = str(DATA.parents[2])
+    command = [sys.executable, "-m", "selfattn_ref.worked_examples", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=settings)
+
+
+class TestListAndShow:
+    def test_every_example_is_listed_with_the_functions_that_it_calls(self, run):
+        code, out, _ = run("list")
+        assert code == 0
+        assert [x for x in out.splitlines() if x[0] != " "] == [repr(load(i)) for i in ids()]
+        assert "SA005: Softmax by hand\n       softmax\n" in out
+        code, out, _ = run("list", "--function", "euclidean_distance")
+        assert out.startswith("SA001: Three words, three similarities\n       dot_similarity, ")
+        assert out.count("SA") == 1
+        assert run("list", "--function", "sofmax")[0] == 2
+
+    @pytest.mark.parametrize("example_id", ids())
+    def test_inputs_and_expected_values_are_shown(self, run, example_id):
+        code, out, _ = run("show", example_id)
+        example = load(example_id)
+        assert code == 0
+        assert out.startswith(f"{example!r}\n{example.why}\n\nInputs\n")
+        for name, value in {**example.inputs, **example.expected}.items():
+            assert f"\n  {name}: {example.descriptions[name]}\n    {str(value)[:2]}" in out
+        for call in example.calls:
+            assert f"\n  {repr(call).removeprefix(f'{example_id}: ')}" in out
+        assert out.splitlines()[-1] == (
+            f"To cite: {example_id}@{selfattn_ref.__version__}#sha256:{example.digest}"
+        )
+
+    def test_a_console_that_knows_ascii_only_gets_the_rest(self, tmp_path):
+        done = in_shell("show", "SA020", cwd=tmp_path, PYTHONIOENCODING="ascii")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "The scores divided by ?64." in done.stdout
+
+    def test_an_unknown_id_cannot_be_shown(self, run):
+        assert run("show", "SA16") == (
+            2, "", "cannot run: no worked example has the id 'SA16'; the nearest are SA015, SA016, "
+            "SA017\n",
+        )  # fmt: skip
+
+
+class TestExport:
+    @pytest.fixture
+    def folder(self, run, tmp_path):
+        folder = tmp_path / "out" / "examples"
+        code, out, _ = run("export", str(folder))
+        assert code == 0
+        assert (
+            out == f"{len(ids())} examples in {folder}: JSON, .npz, schema.json and manifest.json\n"
+        )
+        return folder
+
+    def test_the_json_is_that_of_the_package_and_the_arrays_are_those_that_load(self, folder):
+        for example_id in ids():
+            text = (folder / f"{example_id}.json").read_bytes()
+            assert text == TEXTS[example_id].encode()
+            example = load(example_id)
+            with np.load(folder / f"{example_id}.npz", allow_pickle=False) as arrays:
+                assert set(arrays) == {*example.inputs, *example.expected}
+                for name, value in {**example.inputs, **example.expected}.items():
+                    assert np.array_equal(arrays[name], np.asarray(value))
+        assert (folder / "schema.json").read_bytes() == (DATA / "schema.json").read_bytes()
+
+    def test_the_manifest_has_the_digest_of_every_file_and_of_every_example(self, folder):
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        assert manifest["package"] == f"selfattn_ref {selfattn_ref.__version__}"
+        assert manifest["examples"] == {i: f"sha256:{load(i).digest}" for i in ids()}
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        del files["manifest.json"]
+        assert manifest["files"] == {
+            name: f"sha256:{hashlib.sha256(content).hexdigest()}" for name, content in files.items()
+        }
+
+    def test_a_second_time_every_byte_is_the_same(self, run, folder):
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert run("export", str(folder))[0] == 0
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+    def test_a_folder_that_cannot_be_made_has_the_code_2(self, run, tmp_path):
+        code, _, err = run("export", str(tmp_path / "mine.py"))
+        assert code == 2
+        assert re.match(r"cannot run: File exists: .*mine\.py", err)
+
+
+class TestVerify:
+    CITED = f"SA016@0.0.1#sha256:{load('SA016').digest}"
+
+    @pytest.mark.parametrize("cited", [CITED, CITED.replace("@0.0.1", "")])
+    def test_the_digest_decides_whatever_the_version(self, run, cited):
+        code, out, _ = run("verify", cited)
+        assert code == 0
+        version = ", cited from 0.0.1" if "@" in cited else ""
+        assert out == f"SA016 is the one that is cited: Causal mask, step by step{version}\n"
+
+    def test_another_digest_is_another_example(self, run):
+        code, out, _ = run("verify", self.CITED.replace("SA016", "SA015"))
+        assert code == 1
+        assert out.startswith(f"SA015 is another: SA015@{selfattn_ref.__version__}#sha256:")
+        assert load("SA015").digest in out
+
+    @pytest.mark.parametrize(
+        "cited, message",
+        [
+            ("SA016", "a citation is ID@VERSION#sha256:DIGEST with 64 hexadecimal digits; got"),
+            (CITED[:-1], "a citation is"),
+            (CITED.replace("SA016", "SA999"), "no worked example has the id 'SA999'"),
+        ],
+    )
+    def test_what_is_no_citation_has_the_code_2(self, run, cited, message):
+        code, _, err = run("verify", cited)
+        assert code == 2
+        assert err.startswith(f"cannot run: {message}")
+
+
+def test_an_unknown_command_has_the_code_2_and_says_which_there_are(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["chek"])
+    assert left.value.code == 2
+    assert "list" in capsys.readouterr().err

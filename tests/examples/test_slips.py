@@ -1,0 +1,140 @@
+"""The catalog of wrong attentions: each is caught, named, and wrong in one step."""
+
+import re
+
+import numpy as np
+import pytest
+
+import selfattn_ref
+from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, ids, load, slips
+from tests.support import loops
+
+CALLS = [call for _, call in cases() if call.expected is not None]
+EVERY_CALL = pytest.mark.parametrize("call", CALLS, ids=[f"{c.example}-{c.number}" for c in CALLS])
+EVERY_SLIP = pytest.mark.parametrize("slip", slips.SLIPS.values(), ids=slips.SLIPS)
+MATRIX = slips.matrix()
+
+# What needs more than attention with a mask shows in the example that was made for it.
+MADE_FOR = {
+    "bias-ignored": "SA038",
+    "bias-subtracted": "SA038",
+    "bias-before-scale": "SA038",
+    "cap-ignored": "SA039",
+    "cap-before-scale": "SA039",
+    "cap-clipped": "SA039",
+    "cap-not-multiplied-back": "SA039",
+    "cap-multiplies-the-score": "SA039",
+    "mask-of-the-first-sequence": "SA041",
+    "offset-ignored": "SA043",
+    "cache-off-by-one": "SA043",
+    "sentinel-too-small": "SA047",
+    "maximum-not-subtracted": "SA047",
+    "tile-for-repeat": "SA027",
+    "causal-strict": "SA016",
+    "mask-inverted": "SA016",
+}
+
+
+def loop(query, key, value, *, causal=False, offset=0, mask=True, **keywords):
+    """Return attention by the loops over plain numbers."""
+    shape = (query.shape[-2], key.shape[-2])
+    leading = np.broadcast_shapes(query.shape[:-2], np.shape(mask)[:-2])
+    seen = np.broadcast_to(mask, (*leading, *shape))
+    if causal:
+        seen = seen & [[j <= i + offset for j in range(shape[1])] for i in range(shape[0])]
+    return loops.attention(query, key, value, mask=seen, **keywords)
+
+
+class TestTheCatalog:
+    @EVERY_SLIP
+    def test_a_slip_has_a_name_an_effect_a_note_and_perhaps_a_place_where_it_was_seen(self, slip):
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", slip.id)
+        assert slips.SLIPS[slip.id] is slip
+        assert re.fullmatch(r"[a-z].*[^.]", slip.effect)
+        assert re.fullmatch(r"[A-Z].*\.", slip.note)
+        place = r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+"
+        assert slip.seen is None or re.fullmatch(place, slip.seen)
+        assert repr(slip) == f"{slip.id}: {slip.effect}"
+
+    def test_no_two_say_the_same(self):
+        for texts in ([s.effect for s in slips.SLIPS.values()], list(slips.SLIPS)):
+            assert len(set(texts)) == len(texts)
+
+    @EVERY_CALL
+    def test_what_they_are_made_from_is_right(self, call):
+        # Otherwise every slip would be caught, whatever it does.
+        with np.errstate(invalid="ignore"):
+            call.test(slips._attention)
+            scores = slips._masked_scores(*call.args[:2], **call.kwargs)
+            in_blocks = slips._in_blocks(scores, call.args[2], rescale_sum=True, rescale_mix=True)
+            call.check(in_blocks)
+
+    @EVERY_SLIP
+    def test_it_is_caught_by_the_example_that_was_made_for_it_or_by_some(self, slip):
+        caught_by = {call.example for call in MATRIX[slip.id]}
+        example = MADE_FOR.get(slip.id)
+        if example and not {*MADE_FOR.values()} <= {*ids()}:
+            pytest.skip("not all of these examples are there yet")
+        assert example in caught_by if example else caught_by
+
+    @EVERY_CALL
+    def test_every_call_of_attention_catches_some(self, call):
+        assert any(call in caught for caught in MATRIX.values())
+
+    def test_the_matrix_says_what_happens(self):
+        for name, caught in MATRIX.items():
+            for call in CALLS:
+                try:
+                    output = slips.SLIPS[name](*call.args, **call.kwargs)
+                except ValueError:  # shapes that do not fit: everybody notices
+                    assert call not in caught
+                    continue
+                answers = call.conventions.values() or [call.expected]
+                right = any(
+                    output.shape == answer.shape
+                    and np.allclose(output, answer, rtol=1e-9, atol=1e-9, equal_nan=True)
+                    for answer in answers
+                )
+                assert right != (call in caught)
+
+
+class TestAccusations:
+    @EVERY_SLIP
+    def test_a_function_that_makes_it_is_told_so(self, slip):
+        for call in {*MATRIX[slip.id][:1], *MATRIX[slip.id][-1:]}:
+            with pytest.raises(WorkedExampleMismatch) as caught:
+                call.test(slip)
+            assert slip.id in caught.value.slips
+            assert f"  it is what the slip {slip.id} gives: {slip.effect}" in str(caught.value)
+
+    def test_what_it_does_where_nobody_is_left_does_not_matter_if_the_rest_is_the_same(self):
+        call = load("SA016").calls[1]
+        output = slips.SLIPS["causal-strict"](*call.args, **call.kwargs)
+        assert np.isnan(output[0]).all()
+        for first in (0.0, call.args[2].mean(axis=0)):
+            output[0] = first
+            with pytest.raises(WorkedExampleMismatch) as caught:
+                call.check(output)
+            assert caught.value.slips == ("causal-strict",)
+
+    @EVERY_CALL
+    @pytest.mark.parametrize(
+        "right", [selfattn_ref.scaled_dot_product_attention, loop], ids=["library", "loop"]
+    )
+    def test_a_right_function_is_never_accused(self, call, right):
+        call.test(right)
+        assert not call.differs_from(right)
+
+    @EVERY_CALL
+    def test_a_wrong_number_alone_is_no_slip(self, call):
+        result = np.array(call.expected)
+        result.flat[-1] += 1.0
+        with pytest.raises(WorkedExampleMismatch) as caught:
+            call.check(result)
+        assert caught.value.slips == ()
+
+    def test_only_attention_is_accused(self):
+        (call,) = load("SA005").calls
+        with pytest.raises(WorkedExampleMismatch) as caught:
+            call.check(call.arguments["x"])
+        assert caught.value.slips == ()

@@ -1,0 +1,158 @@
+"""How far a result may be off: never less than rounding takes, and not enough for a slip."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import selfattn_ref
+from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, ids, load
+from selfattn_ref.worked_examples._tolerance import rounded
+from selfattn_ref.worked_examples.slips import SLIPS
+from tests.support import digits, loops
+
+ATTENTION = [call for _, call in cases() if call.expected is not None]
+EVERY_CALL = [call for i in ids() for call in load(i).calls if call.expected is not None]
+NARROW = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+
+
+def named(calls):
+    return {"argvalues": calls, "ids": [f"{c.example}-{c.number}-{c.function}" for c in calls]}
+
+
+attention_calls = pytest.mark.parametrize("call", **named(ATTENTION))
+every_call = pytest.mark.parametrize("call", **named(EVERY_CALL))
+narrow_types = pytest.mark.parametrize("dtype", NARROW.values(), ids=NARROW)
+
+
+def options(call):
+    """Return mask, bias and numbers for an oracle that knows no causal mask."""
+    keywords = call.kwargs
+    shape = (call.args[0].shape[-2], call.args[1].shape[-2])
+    mask = np.broadcast_to(keywords.pop("mask", np.True_), (*call.expected.shape[:-2], *shape))
+    offset = keywords.pop("offset", 0)
+    if keywords.pop("causal", False):
+        mask = mask & np.array(
+            [[j <= i + offset for j in range(shape[1])] for i in range(shape[0])]
+        )
+    return {"mask": mask, **keywords}
+
+
+def with_50_digits(call, arrays):
+    """Return the attention of a call for other arrays, each entry rounded to float64 once."""
+    given = options(call)
+    mask = given.pop("mask")
+    bias = np.broadcast_to(given.pop("bias", 0.0), mask.shape)
+    result = np.empty(call.expected.shape)
+    for index in np.ndindex(call.expected.shape[:-2]):
+        query, key, value = (x[index] for x in arrays)
+        table = digits.attention(query, key, value, mask=mask[index], bias=bias[index], **given)
+        result[index] = np.array([[float(x) for x in row] for row in table])
+    return result
+
+
+def holds(dtype, *arrays):
+    with np.errstate(over="ignore"):
+        return all(np.isfinite(x.astype(dtype)).all() for x in arrays)
+
+
+class TestNeverTooLittle:
+    @attention_calls
+    @narrow_types
+    def test_what_rounded_inputs_give_agrees(self, call, dtype):
+        if not holds(dtype, *call.args):
+            return
+        arrays = [x.astype(dtype).astype(float) for x in call.args]
+        agreement = call.check(with_50_digits(call, arrays).astype(dtype))
+        assert not call.conventions or call.conventions[agreement.convention] is call.expected
+
+    @attention_calls
+    @narrow_types
+    @pytest.mark.parametrize("seed", range(3))
+    def test_so_does_what_inputs_give_that_are_off_by_as_much(self, call, dtype, seed):
+        if not holds(dtype, *call.args):
+            return
+        rng = np.random.default_rng(seed)
+        arrays = [
+            x + rng.choice([-1, 1], x.shape) * np.abs(x.astype(dtype).astype(float) - x)
+            for x in call.args
+        ]
+        call.check(with_50_digits(call, arrays).astype(dtype))
+
+    @attention_calls
+    def test_textbook_attention_in_float32_agrees(self, call):
+        """One rounding after the other, in an order of its own."""
+        query, key, value = (x.astype(np.float32) for x in call.args)
+        given = options(call)
+        scale = given.get("scale")
+        scale = np.float32(query.shape[-1] ** -0.5 if scale is None else scale)
+        scores = np.einsum("...id,...jd->...ij", query * scale, key)
+        if "soft_cap" in given:
+            cap = np.float32(given["soft_cap"])
+            scores = cap * np.tanh(scores / cap)
+        scores = scores + np.float32(given.get("bias", 0.0))
+        scores = np.where(given["mask"], scores, np.float32(-np.inf))
+        shift = np.maximum(scores.max(axis=-1, keepdims=True), np.finfo(np.float32).min)
+        weights = np.exp(scores - shift)
+        total = weights.sum(axis=-1, keepdims=True)
+        mixed = np.einsum("...ij,...jd->...id", weights, value)
+        result = np.divide(mixed, total, out=np.zeros_like(mixed), where=total > 0)
+        assert result.dtype == np.float32
+        call.check(result)
+
+    @every_call
+    @narrow_types
+    def test_every_function_of_the_library_agrees_in_every_type(self, call, dtype):
+        def given(value):
+            floating = isinstance(value, np.ndarray) and value.dtype == np.float64
+            return value.astype(dtype) if floating else value
+
+        if not holds(dtype, *(x for x in call.arguments.values() if isinstance(x, np.ndarray))):
+            return
+        arguments = {name: given(value) for name, value in call.arguments.items()}
+        call.check(getattr(selfattn_ref, call.function)(**arguments))
+
+    @attention_calls
+    def test_a_loop_over_plain_numbers_agrees(self, call):
+        call.check(loops.attention(*call.args, **options(call)))
+
+
+class TestNotTooMuch:
+    @every_call
+    @narrow_types
+    def test_twice_what_is_allowed_does_not_agree(self, call, dtype):
+        name = np.dtype(dtype).name
+        if call.expected.dtype == np.bool_ or call.conventions:
+            return
+        allowed = call._allowed(None)(name)
+        off = rounded(call.expected + 2 * allowed, name)
+        if np.isfinite(off).all():
+            with pytest.raises(WorkedExampleMismatch):
+                call.check(off.astype(dtype))
+
+    @narrow_types
+    @pytest.mark.parametrize("example_id", ["SA023", "SA036", "SA037"])
+    def test_where_nothing_is_rounded_before_little_more_than_the_last_bits_may_differ(
+        self, example_id, dtype
+    ):
+        call = next(c for c in load(example_id).calls if c.function.startswith("scaled_dot"))
+        unit = float(ml_dtypes.finfo(dtype).eps)
+        reach = 1 if dtype is np.float32 else 2.0**-23 / unit
+        scores = np.abs(call.args[0]) @ np.abs(call.args[1]).T
+        value = np.abs(call.args[2]).max()
+        most = (4 * reach * (1 + scores.max()) + 1.1) * value * unit
+        assert (call._allowed(None)(np.dtype(dtype).name) <= most).all()
+
+    @pytest.mark.parametrize("slip", SLIPS.values(), ids=SLIPS)
+    def test_a_slip_is_caught_in_float32_too(self, slip):
+        def single(*args, **kwargs):
+            return slip(*args, **kwargs).astype(np.float32)
+
+        if any(call.differs_from(slip) for call in ATTENTION):
+            assert any(call.differs_from(single) for call in ATTENTION)
+
+    def test_bfloat16_is_rounded_to_even_as_everywhere(self):
+        rng = np.random.default_rng(0)
+        x = (rng.normal(size=5000) * 10.0 ** rng.integers(-30, 30, 5000)).astype(np.float32)
+        x = np.append(x, np.float32([1 + 2**-8, 1 + 3 * 2**-8, -0.0]))  # two ties
+        expected = x.astype(ml_dtypes.bfloat16).astype(float)
+        assert np.array_equal(rounded(x.astype(float), "bfloat16"), expected)

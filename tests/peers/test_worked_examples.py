@@ -1,0 +1,49 @@
+"""The worked examples, answered by PyTorch and JAX: tensors are read as they come."""
+
+import numpy as np
+import pytest
+
+from selfattn_ref.worked_examples import cases
+from tests.peers import peer
+from tests.peers.calls import jax_attention
+
+# The two know no cap and no offset, and PyTorch takes either a mask or is_causal.
+CALLS = [
+    call
+    for _, call in cases()
+    if call.expected is not None
+    and not call.arguments.keys() & {"soft_cap", "offset"}
+    and not call.arguments.keys() >= {"mask", "causal"}
+]
+EVERY_CALL = pytest.mark.parametrize("call", CALLS, ids=[f"{c.example}-{c.number}" for c in CALLS])
+
+
+@EVERY_CALL
+@pytest.mark.parametrize("name", ["float64", "float32", "float16", "bfloat16"])
+def test_pytorch_agrees_in_every_dtype(call, name):
+    torch = peer("torch")
+    dtype = getattr(torch, name)
+
+    def attention(query, key, value, *, mask=None, bias=None, causal=False, scale=None):
+        arrays = [torch.tensor(np.array(x), dtype=dtype) for x in (query, key, value)]
+        arrays = [x.reshape((1,) * (4 - x.ndim) + x.shape).requires_grad_() for x in arrays]
+        given = None if mask is None else torch.tensor(np.array(mask))
+        given = given if bias is None else torch.tensor(np.array(bias), dtype=dtype)
+        attend = torch.nn.functional.scaled_dot_product_attention
+        output = attend(*arrays, attn_mask=given, is_causal=causal, scale=scale)
+        return output.reshape(call.expected.shape)
+
+    agreement = call.test(attention)
+    assert agreement.convention in (None, "zeros", "upper-left", "true-attends")
+
+
+@pytest.mark.parametrize(
+    "call", [call for call in CALLS if call.args[0].shape[-1] == call.args[2].shape[-1]], ids=repr
+)
+def test_jax_agrees_in_float32(call):
+    def attention(query, key, value, **options):
+        arrays = (np.asarray(x, np.float32)[(None,) * (4 - x.ndim)] for x in (query, key, value))
+        return jax_attention(*arrays, **options).reshape(call.expected.shape)
+
+    agreement = call.test(attention)
+    assert agreement.convention in (None, "uniform", "upper-left", "true-attends")
