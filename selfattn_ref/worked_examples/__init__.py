@@ -19,18 +19,20 @@ array([0.14, 0.32, 0.5 , 0.16, 0.17])
 ... )
 >>> agreement.names
 ('exponentials', 'total', 'weights')
+
+Or test a function of yours with every example that calls one like it:
+
+>>> from selfattn_ref import softmax
+>>> for example, call in worked_examples.cases("softmax"):
+...     agreement = call.test(softmax)
+
+From the shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_attention``.
 """
 
 from selfattn_ref.worked_examples._calls import Call
-from selfattn_ref.worked_examples._example import (
-    Agreement,
-    Derivation,
-    Provenance,
-    Tolerance,
-    WorkedExample,
-    WorkedExampleMismatch,
-)
-from selfattn_ref.worked_examples._files import ids, load
+from selfattn_ref.worked_examples._comparison import Agreement, Tolerance, WorkedExampleMismatch
+from selfattn_ref.worked_examples._example import Derivation, Provenance, WorkedExample
+from selfattn_ref.worked_examples._files import cases, ids, load
 
 __all__ = [
     "Agreement",
@@ -40,6 +42,7 @@ __all__ = [
     "Tolerance",
     "WorkedExample",
     "WorkedExampleMismatch",
+    "cases",
     "ids",
     "load",
 ]

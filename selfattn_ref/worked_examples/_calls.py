@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+import selfattn_ref
+from selfattn_ref.worked_examples._comparison import (
+    Agreement,
+    Allowed,
+    Comparison,
+    Tolerance,
+    WorkedExampleMismatch,
+    as_numbers,
+    compare,
+    count,
+)
+from selfattn_ref.worked_examples._tolerance import by_call
+
+if TYPE_CHECKING:
+    from selfattn_ref.worked_examples.slips import Slip
 
 _REFERENCE = re.compile(r"(?P<row>\[)?(?P<name>[a-z_]+)(\[(?P<index>\w+)\])?\]?")
 
@@ -18,61 +35,259 @@ _REFERENCE = re.compile(r"(?P<row>\[)?(?P<name>[a-z_]+)(\[(?P<index>\w+)\])?\]?"
 class Call:
     """A function, what to give it, and what has to come out.
 
-    Obtain them from `WorkedExample.calls`, or with `cases`. All arrays are read-only.
+    Obtain them with `cases`, or from the `calls` of an example. All arrays are read-only.
 
     Attributes
     ----------
     example : str
         The id of the example it belongs to.
+    number : int
+        Its place among the calls of that example, from 0.
     function : str
         The name of a public function of this package.
     arguments : mapping
-        Everything to give it, by keyword.
+        Everything to give it, by keyword: arrays of float64, masks, and options.
     kind : str
-        ``"value"`` if one result is right, ``"must_raise"`` if the call has to fail,
-        ``"convention"`` if good libraries differ.
+        ``"value"`` if one result is right, ``"convention"`` if good libraries differ,
+        ``"must_raise"`` if the call has to fail.
     expected : numpy.ndarray or None
         What this package returns; None if the call has to fail.
-    raises : type or None
-        The error that the call has to raise, or None.
     conventions : mapping of str to numpy.ndarray
         The result under each convention; empty unless good libraries differ.
+    raises : type or None
+        The error that the call has to raise, or None.
     because : mapping of str to str
-        Why, for each convention; for a call that has to fail, under ``"raises"``.
+        What each convention says and who follows it; for a call that has to fail, the reason,
+        under the name of the error.
+    tolerance : Tolerance
+        That of the example.
+
+    See Also
+    --------
+    cases : The calls of a function.
     """
 
     example: str
+    number: int
     function: str
     # Any: arrays, integers and options. A union would make every use of one a type error.
     arguments: Mapping[str, Any]
     kind: str
     expected: NDArray[Any] | None
-    raises: type[Exception] | None
     conventions: Mapping[str, NDArray[Any]]
+    raises: type[Exception] | None
     because: Mapping[str, str]
+    tolerance: Tolerance = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"{self.example}: {self.function}({', '.join(self.arguments)})"
+        return f"{self.example}: {self._written}"
+
+    @property
+    def _written(self) -> str:
+        """The call as one would write it, arrays by their keyword."""
+        parts = [
+            name if isinstance(value, np.ndarray) else f"{name}={value}"
+            for name, value in self.arguments.items()
+        ]
+        return f"{self.function}({', '.join(parts)})"
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """What is given by position: for attention query, key and value."""
+        return tuple(self.arguments[name] for name in self._positional)
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """What is given by keyword."""
+        return {name: x for name, x in self.arguments.items() if name not in self._positional}
+
+    @property
+    def _positional(self) -> list[str]:
+        parameters = inspect.signature(getattr(selfattn_ref, self.function)).parameters.values()
+        names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        return [name for name in names if name in self.arguments]
+
+    def test(self, function: Callable[..., Any], *, within: Tolerance | None = None) -> Agreement:
+        """Call a function as this call says, and compare what it does.
+
+        Parameters
+        ----------
+        function : callable
+            Called as ``function(*call.args, **call.kwargs)``; for attention that is
+            ``function(query, key, value, **keywords)``.
+        within : Tolerance, optional
+            As in `check`.
+
+        Returns
+        -------
+        Agreement
+            Its repr is one line that says what was checked.
+
+        Raises
+        ------
+        WorkedExampleMismatch
+            If the result differs, or if the call should fail and does not, or otherwise. Other
+            errors of the function pass through.
+
+        See Also
+        --------
+        check : Compare a result.
+
+        Examples
+        --------
+        >>> from selfattn_ref import softmax
+        >>> from selfattn_ref.worked_examples import load
+        >>> load("SA005").calls[0].test(softmax)
+        SA005 checked: softmax(x) agrees (5 numbers, ...)
+        """
+        if self.raises is None:
+            return self.check(function(*self.args, **self.kwargs), within=within)
+        try:
+            result = function(*self.args, **self.kwargs)
+        except self.raises:  # or a subclass
+            return Agreement(self.example, (self._written,), self.raises.__name__, None)
+        except Exception as error:
+            did = f"it raised {type(error).__name__}: {error}"
+        else:
+            did = f"it returned an array of shape {as_numbers(result)[0].shape}"
+        (why,) = self.because.values()
+        raise WorkedExampleMismatch(
+            f"{self!r}\n  must raise {self.raises.__name__}: {why}\n  {did}"
+        )
+
+    def check(self, result: Any, *, within: Tolerance | None = None) -> Agreement:
+        r"""Compare a result with the one that the example knows.
+
+        Parameters
+        ----------
+        result : array_like
+            An array, a tensor of PyTorch, or whatever NumPy reads as an array.
+        within : Tolerance, optional
+            How far a number may be from the expected one. By default it follows from the dtype
+            of the result and from the scores. With :math:`S` the largest
+            :math:`|\text{scale}| \sum_k |q_{ik} k_{jk}|` among the keys that a query may attend
+            to, :math:`B` the largest of their biases, :math:`V` the largest of their values and
+            :math:`\varepsilon` the spacing of the numbers of the dtype after 1, arithmetic may be
+            off by :math:`4\,\varepsilon\,(1 + S + B)\,V`; what the inputs lose if they are rounded
+            to the dtype is added. A float16 or bfloat16 result has to come from arithmetic in
+            float32, rounded at its weights and its end, :math:`\varepsilon V`. For
+            softmax, :math:`V = 1` and :math:`S` is the largest score; for every other function
+            :math:`8\,\varepsilon \max(1, \max |\text{expected}|)`. The tolerance of the example is
+            added to each.
+
+        Returns
+        -------
+        Agreement
+            Its repr is one line that says what was checked; where good libraries differ, with
+            the convention that the result follows.
+
+        Raises
+        ------
+        TypeError
+            If the call has to fail: use `test`.
+        WorkedExampleMismatch
+            If the result differs. The message shows where, and names the slips of attention that
+            give the same.
+
+        See Also
+        --------
+        test : Call a function and compare what it does.
+
+        Examples
+        --------
+        >>> from selfattn_ref import scaled_dot_product_attention
+        >>> from selfattn_ref.worked_examples import load
+        >>> call = load("SA022").calls[0]
+        >>> call
+        SA022: scaled_dot_product_attention(query, key, value, mask)
+        >>> call.check(scaled_dot_product_attention(**call.arguments))
+        SA022 checked: scaled_dot_product_attention(query, key, value, mask) follows the
+        convention zeros (6 numbers, ...)
+        >>> call.because["zeros"]
+        "Nobody to attend to, nothing to mix: this library, ..."
+        """
+        if self.expected is None:
+            raise TypeError(f"{self!r} has to fail and has no result: use its method test")
+        allowed = self._allowed(within)
+        found = self._compared(result, allowed)
+        agreeing = [name for name, comparison in found.items() if not comparison.lines]
+        if not agreeing:
+            raise self._mismatch(result, found, allowed)
+        name = min(agreeing, key=lambda name: found[name].difference)
+        largest, entries = found[name].difference, count(self.expected)
+        return Agreement(self.example, (self._written,), entries, largest, name or None)
+
+    def differs_from(self, function: Callable[..., Any]) -> bool:
+        """Return whether a function returns something else; not if either of the two fails."""
+        if self.expected is None:
+            return False
+        try:
+            result = function(*self.args, **self.kwargs)
+        except Exception:
+            return False
+        return all(c.lines for c in self._compared(result, self._allowed(None)).values())
+
+    def _allowed(self, within: Tolerance | None) -> Allowed:
+        expected = np.asarray(self.expected)
+        return by_call(self.function, self.arguments, self.tolerance, expected, within)
+
+    def _compared(self, result: Any, allowed: Allowed) -> dict[str, Comparison]:
+        answers = self.conventions or {"": np.asarray(self.expected)}
+        return {name: compare("result", result, x, allowed) for name, x in answers.items()}
+
+    def _mismatch(
+        self, result: Any, found: dict[str, Comparison], allowed: Allowed
+    ) -> WorkedExampleMismatch:
+        name, nearest = min(found.items(), key=lambda item: len(item[1].lines))
+        lines = [repr(self), *nearest.lines]
+        if name:
+            lines.insert(1, f"  follows none of {', '.join(found)}; beside {name}:")
+        single = self._compared(result, lambda dtype: allowed("float32"))
+        if any(not comparison.lines for comparison in single.values()):
+            lines.append("  it is within what float32 allows, but its dtype is wider")
+        slips = self._slips_like(result, allowed)
+        lines += [f"  it is what the slip {slip.id} gives: {slip.effect}" for slip in slips]
+        return WorkedExampleMismatch("\n".join(lines), tuple(slip.id for slip in slips))
+
+    def _slips_like(self, result: Any, allowed: Allowed) -> list[Slip]:
+        if self.function != "scaled_dot_product_attention":
+            return []
+        from selfattn_ref.worked_examples.slips import like  # which are made from calls
+
+        try:
+            got, dtype = as_numbers(result)
+        except ValueError:
+            return []
+        return like(self, got, allowed(dtype))
 
 
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError}
 
 
-def read_call(example: str, document: Mapping[str, Any], values: Mapping[str, Any]) -> Call:
+def read_call(
+    example: str,
+    number: int,
+    document: Mapping[str, Any],
+    values: Mapping[str, Any],
+    tolerance: Tolerance,
+) -> Call:
     """Return the call that a file describes, its references replaced by the values they name."""
     given = {name: _given(_find(text, values)) for name, text in document["arguments"].items()}
-    result = document.get("result")
-    expected = None if result is None else _find(result, values)
+    expected = _find(document["result"], values) if "result" in document else None
     because = document.get("because", {})
     return Call(
         example=example,
+        number=number,
         function=document["function"],
         arguments=MappingProxyType(given | document.get("options", {})),
         kind=document["kind"],
         expected=expected,
-        raises=_ERRORS.get(document.get("raises", "")),
         conventions=MappingProxyType(_conventions(document, expected, values)),
-        because=MappingProxyType(because if isinstance(because, dict) else {"raises": because}),
+        raises=_ERRORS.get(document.get("raises", "")),
+        because=MappingProxyType(
+            because if isinstance(because, dict) else {document["raises"]: because}
+        ),
+        tolerance=tolerance,
     )
 
 

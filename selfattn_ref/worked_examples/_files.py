@@ -13,36 +13,100 @@ from typing import Any
 
 import numpy as np
 
-from selfattn_ref.worked_examples._calls import read_call, read_only
-from selfattn_ref.worked_examples._example import (
-    Derivation,
-    Provenance,
-    Tolerance,
-    WorkedExample,
-)
+from selfattn_ref.worked_examples._calls import Call, read_call, read_only
+from selfattn_ref.worked_examples._comparison import Tolerance
+from selfattn_ref.worked_examples._digest import digest
+from selfattn_ref.worked_examples._example import Derivation, Provenance, WorkedExample
 
 _DATA = resources.files("selfattn_ref.worked_examples") / "data"
 _FILE_NAME = re.compile(r"(SA\d{3})\.json")
 
 
-def ids() -> tuple[str, ...]:
+def ids(function: str | None = None) -> tuple[str, ...]:
     """Return the id of every worked example, in order.
+
+    Parameters
+    ----------
+    function : str, optional
+        The name of a function of this package: only the examples that know a result of it.
 
     Returns
     -------
     tuple of str
         Ids such as ``"SA001"``. An id is never reused, so numbers may be missing.
 
+    Raises
+    ------
+    ValueError
+        If no example calls the function. The message names those that are called.
+
     See Also
     --------
     load : The example with a given id.
+    cases : The calls themselves.
 
     Examples
     --------
     >>> ids()[:3]
     ('SA001', 'SA002', 'SA003')
+    >>> ids(function="euclidean_distance")
+    ('SA001',)
     """
-    return _ids()
+    if function is None:
+        return _ids()
+    return tuple(dict.fromkeys(example.id for example, _ in cases(function)))
+
+
+def cases(function: str = "scaled_dot_product_attention") -> tuple[tuple[WorkedExample, Call], ...]:
+    """Return every call of a function whose result an example knows, in order.
+
+    Parameters
+    ----------
+    function : str, optional
+        The name of a function of this package.
+
+    Returns
+    -------
+    tuple of (WorkedExample, Call)
+        Each call with its example.
+
+    Raises
+    ------
+    ValueError
+        If no example calls the function. The message names those that are called.
+
+    See Also
+    --------
+    Call.test : Call a function of yours in its place.
+    Call.check : Compare a result of yours.
+
+    Examples
+    --------
+    >>> example, call = cases("scaled_dot_product_attention")[0]
+    >>> example
+    SA006: Attention without parameters, complete
+    >>> call
+    SA006: scaled_dot_product_attention(query, key, value, scale=1.0)
+    >>> call.arguments["query"].shape
+    (5, 3)
+    """
+    every = _cases()
+    if function not in every:
+        near = difflib.get_close_matches(str(function), every, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ValueError(
+            f"no worked example calls {function!r}; {hint}those that are called: {', '.join(every)}"
+        )
+    return every[function]
+
+
+@cache
+def _cases() -> dict[str, tuple[tuple[WorkedExample, Call], ...]]:
+    found: dict[str, list[tuple[WorkedExample, Call]]] = {}
+    for example in map(_read, _ids()):
+        for call in example.calls:
+            found.setdefault(call.function, []).append((example, call))
+    return {function: tuple(found[function]) for function in sorted(found)}
 
 
 @cache
@@ -97,6 +161,11 @@ def load(example_id: str) -> WorkedExample:
 
 # A copy, also in another process, is the example itself: it cannot be changed.
 copyreg.pickle(WorkedExample, lambda example: (load, (example.id,)))
+copyreg.pickle(Call, lambda call: (_call, (call.example, call.number)))
+
+
+def _call(example_id: str, number: int) -> Call:
+    return load(example_id).calls[number]
 
 
 def _nearest(unknown: str, count: int = 3) -> list[str]:
@@ -110,9 +179,11 @@ def _nearest(unknown: str, count: int = 3) -> list[str]:
 
 @cache
 def _read(example_id: str) -> WorkedExample:
-    document = json.loads((_DATA / f"{example_id}.json").read_text(encoding="utf-8"))
+    text = file_text(example_id)
+    document = json.loads(text)
     entries = {**document["inputs"], **document["expected"]}
     values = {name: _value(entry) for name, entry in entries.items()}
+    tolerance = Tolerance(**document["tolerance"])
     return WorkedExample(
         id=document["id"],
         title=document["title"],
@@ -124,11 +195,20 @@ def _read(example_id: str) -> WorkedExample:
         provenance=Provenance(**document["provenance"]),
         inputs=MappingProxyType({name: values[name] for name in document["inputs"]}),
         expected=MappingProxyType({name: values[name] for name in document["expected"]}),
-        calls=tuple(read_call(example_id, call, values) for call in document["calls"]),
+        calls=tuple(
+            read_call(example_id, number, call, values, tolerance)
+            for number, call in enumerate(document["calls"])
+        ),
         descriptions=MappingProxyType({n: e["description"] for n, e in entries.items()}),
         derivation=Derivation(**document["derivation"]),
-        tolerance=Tolerance(**document["tolerance"]),
+        tolerance=tolerance,
+        digest=digest(text),
     )
+
+
+def file_text(name: str) -> str:
+    """Return the text of a file of the examples, or of their schema."""
+    return (_DATA / f"{name}.json").read_text(encoding="utf-8")
 
 
 def _value(entry: dict[str, Any]) -> Any:

@@ -145,10 +145,10 @@ class TestTolerance:
     def test_a_tolerance_may_be_given(self):
         example = load("SA005")
         total = example.expected["total"] + 1e-4
-        example.check(Tolerance(absolute=2e-4, relative=0), total=total)
-        example.check(Tolerance(absolute=0, relative=1e-4), total=total)
+        example.check(total=total, within=Tolerance(absolute=2e-4, relative=0))
+        example.check(total=total, within=Tolerance(absolute=0, relative=1e-4))
         with pytest.raises(WorkedExampleMismatch, match=r"allowed 5e-05$"):
-            example.check(Tolerance(absolute=5e-5, relative=0), total=total.astype(np.float32))
+            example.check(total=total.astype(np.float32), within=Tolerance(5e-5, relative=0))
 
     @NARROW
     @EVERY_EXAMPLE

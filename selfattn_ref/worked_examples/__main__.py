@@ -1,0 +1,294 @@
+"""The worked examples at the command line: look at them, test a function, take them along.
+
+    python -m selfattn_ref.worked_examples list
+    python -m selfattn_ref.worked_examples show SA016
+    python -m selfattn_ref.worked_examples check all mymodule:my_attention
+    python -m selfattn_ref.worked_examples check SA005 mymodule:my_softmax --function softmax
+    python -m selfattn_ref.worked_examples export DIR
+    python -m selfattn_ref.worked_examples verify "SA016@0.1.0#sha256:…"
+
+The exit code is 0 if all agrees, 1 if something differs, 2 if something could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import selfattn_ref
+from selfattn_ref.worked_examples import Call, WorkedExample, WorkedExampleMismatch, ids, load
+from selfattn_ref.worked_examples._files import cases, file_text
+
+AGREES, DIFFERS, NOT_RUN = 0, 1, 2
+
+_CITED = re.compile(r"(?P<id>[^@#]+)(@(?P<version>[^#]+))?#sha256:(?P<digest>[0-9a-f]{64})")
+
+
+class CannotRunError(Exception):
+    """What was asked for could not be run; the message says why, and what to do."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m selfattn_ref.worked_examples",
+        description="Worked examples: small inputs whose every result is known.",
+        epilog="Exit code: 0 if all agrees, 1 if something differs, 2 if something could not run.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    command = commands.add_parser("list", help="list the examples and the functions they call")
+    command.add_argument("--function", metavar="NAME", help="only those that call this function")
+    command.set_defaults(run=lambda given: list_examples(given.function))
+
+    command = commands.add_parser("show", help="print inputs and expected values")
+    command.add_argument("id", metavar="ID")
+    command.set_defaults(run=lambda given: show(given.id))
+
+    command = commands.add_parser(
+        "check",
+        help="test a function of yours",
+        description="Call module:function as f(query, key, value, **keywords), with mask, bias, "
+        "scale, soft_cap, causal and offset where an example needs them; heads come already "
+        "repeated. Modules in the current folder are found.",
+    )
+    command.add_argument("id", metavar="ID", help="an example, or all")
+    command.add_argument("target", metavar="MODULE:FUNCTION")
+    command.add_argument(
+        "--function",
+        metavar="NAME",
+        default="scaled_dot_product_attention",
+        help="the function of selfattn_ref in whose place it stands (default: %(default)s)",
+    )
+    command.set_defaults(run=lambda given: check(given.id, given.target, given.function))
+
+    command = commands.add_parser("export", help="write JSON, .npz and a manifest with digests")
+    command.add_argument("folder", metavar="DIR", type=Path)
+    command.set_defaults(run=lambda given: export(given.folder))
+
+    command = commands.add_parser("verify", help="say whether an example is the one that is cited")
+    command.add_argument("cited", metavar="ID@VERSION#sha256:DIGEST")
+    command.set_defaults(run=lambda given: verify(given.cited))
+
+    given = parser.parse_args(arguments)
+    try:
+        return int(given.run(given))
+    except CannotRunError as error:
+        print(f"cannot run: {error}", file=sys.stderr)
+        return NOT_RUN
+
+
+# --- list and show --------------------------------------------------------------------------------
+
+
+def list_examples(function: str | None) -> int:
+    """Print a line for each example."""
+    for example_id in _ask(ids, function):
+        example = load(example_id)
+        print(example)
+        if example.calls:
+            print(f"       {', '.join(dict.fromkeys(call.function for call in example.calls))}")
+    return AGREES
+
+
+def show(example_id: str) -> int:
+    """Print what an example says, with six digits."""
+    example = _ask(load, example_id)
+    print(example, example.why, sep="\n")
+    for title, values in (("Inputs", example.inputs), ("Expected values", example.expected)):
+        print(f"\n{title}")
+        for name, value in values.items():
+            print(f"\n  {name}: {example.descriptions[name]}")
+            with np.printoptions(precision=6, suppress=True, linewidth=92):
+                print("    " + str(value).replace("\n", "\n    "))
+    if example.calls:
+        print("\nCalls")
+        for call in example.calls:
+            print(f"  {_described(call)}")
+    print(f"\nTo cite: {cited(example)}")
+    return AGREES
+
+
+def _described(call: Call) -> str:
+    written = repr(call).partition(": ")[2]
+    if call.raises:
+        return f"{written}: must raise {call.raises.__name__}"
+    return f"{written}: one of {', '.join(call.conventions)}" if call.conventions else written
+
+
+def cited(example: WorkedExample) -> str:
+    """Return what names an example and its numbers for good."""
+    return f"{example.id}@{selfattn_ref.__version__}#sha256:{example.digest}"
+
+
+def _ask(find: Callable[..., Any], name: str | None) -> Any:
+    """Look something up; a name that is not known is what cannot be run."""
+    try:
+        return find(name)
+    except ValueError as error:
+        raise CannotRunError(error) from None
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+def check(example_id: str, target: str, function: str) -> int:
+    """Call a function as the examples say, and print a line for each call."""
+    calls = [call for _, call in _ask(cases, function)]
+    if example_id != "all":
+        every = _ask(load, example_id).calls
+        calls = [call for call in every if call.function == function]
+        if not calls:
+            others = ", ".join(dict.fromkeys(call.function for call in every))
+            hint = f"choose one with --function: {others}" if every else "it calls no function"
+            raise CannotRunError(f"{example_id} has no call of {function}; {hint}")
+    tested = _found(target)
+    outcomes = Counter(_tried(call, tested, target) for call in calls)
+    parts = [f"{outcomes[name]} {name}" for name in _OUTCOMES if outcomes[name]]
+    count = f"{len(calls)} call{'' if len(calls) == 1 else 's'}"
+    examples = len({call.example for call in calls})
+    print(f"{count} of {examples} example{'' if examples == 1 else 's'}: {', '.join(parts)}")
+    if outcomes["failed"] or outcomes["not asked"] == len(calls):
+        return NOT_RUN
+    return DIFFERS if outcomes["different"] else AGREES
+
+
+_OUTCOMES = ("right", "different", "failed", "not asked")
+
+
+def _tried(call: Call, function: Callable[..., Any], target: str) -> str:
+    """Test one call, print what came of it, and return the outcome in a word."""
+    unknown = _not_taken(function, call)
+    if unknown:
+        print(f"{call.example} not asked: {_described(call)}: {target} takes no {unknown}")
+        return "not asked"
+    try:
+        agreement = call.test(function)
+    except WorkedExampleMismatch as mismatch:
+        first, *lines = str(mismatch).splitlines()
+        print(f"{call.example} differs: {first.partition(': ')[2]}", *lines, sep="\n", flush=True)
+        return "different"
+    except Exception as error:
+        print(f"{call.example} failed: {_described(call)}")
+        print(f"  {target} raised {type(error).__name__}: {error}{_place(error)}", flush=True)
+        return "failed"
+    print(agreement, flush=True)
+    return "right"
+
+
+def _not_taken(function: Callable[..., Any], call: Call) -> str:
+    """Return the keywords that a function cannot be given, in words; empty if it takes them all."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # it does not say what it takes
+        return ""
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return ""
+    taken = {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    return ", ".join(name for name in call.kwargs if name not in taken)
+
+
+def _place(error: Exception) -> str:
+    """Return the line of the user's code in which an error was raised."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})"
+
+
+def _found(target: str) -> Callable[..., Any]:
+    """Import the function that is to be tested."""
+    name, _, attribute = target.partition(":")
+    if not (name and attribute):
+        raise CannotRunError(
+            f"a function is named as module:function, such as mymodule:my_attention; got {target!r}"
+        )
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            raise CannotRunError(
+                f"there is no module {error.name!r}, neither in {os.getcwd()} nor installed"
+            ) from None
+        raise CannotRunError(f"{name} imports {error.name}, which is not installed") from None
+    except (Exception, SystemExit) as error:
+        raise CannotRunError(f"importing {name} raised {type(error).__name__}: {error}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            near = difflib.get_close_matches(part, dir(found), n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise CannotRunError(f"{name} has no {attribute!r}{hint}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise CannotRunError(f"{target} is {type(found).__name__}, not a function")
+    tested: Callable[..., Any] = found
+    return tested
+
+
+# --- export and verify ----------------------------------------------------------------------------
+
+
+def export(folder: Path) -> int:
+    """Write every example as JSON and as .npz, the schema, and a manifest of what was written."""
+    written = {}
+
+    def write(name: str, content: bytes) -> None:
+        (folder / name).write_bytes(content)
+        written[name] = hashlib.sha256(content).hexdigest()
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("schema", *ids()):
+            write(f"{name}.json", file_text(name).encode())
+        for example_id in ids():
+            path = folder / f"{example_id}.npz"
+            example = load(example_id)
+            np.savez(path, **{**example.inputs, **example.expected})
+            written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        manifest = {
+            "package": f"selfattn_ref {selfattn_ref.__version__}",
+            "examples": {i: f"sha256:{load(i).digest}" for i in ids()},
+            "files": {name: f"sha256:{written[name]}" for name in sorted(written)},
+        }
+        (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+    except OSError as error:
+        raise CannotRunError(f"{error.strerror}: {error.filename}") from None
+    print(f"{len(ids())} examples in {folder}: JSON, .npz, schema.json and manifest.json")
+    return AGREES
+
+
+def verify(reference: str) -> int:
+    """Say whether an example is the one that a citation names."""
+    match = _CITED.fullmatch(reference.strip())
+    if match is None:
+        raise CannotRunError(
+            f"a citation is ID@VERSION#sha256:DIGEST with 64 hexadecimal digits; got {reference!r}"
+        )
+    example = _ask(load, match["id"])
+    version = f", cited from {match['version']}" if match["version"] else ""
+    if match["digest"] != example.digest:
+        print(f"{example.id} is another: {cited(example)}{version}")
+        return DIFFERS
+    print(f"{example.id} is the one that is cited: {example.title}{version}")
+    return AGREES
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""Compare computed values with expected ones, and say where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ENTRIES_SHOWN = 5
+
+# From the name of the dtype of a result, how far each entry may be off.
+Allowed: TypeAlias = Callable[[str], NDArray[Any]]
+
+
+class WorkedExampleMismatch(AssertionError):
+    """Computed values disagree with the expected values of a worked example.
+
+    Attributes
+    ----------
+    slips : tuple of str
+        The ids of the slips whose output it is; see `slips`.
+    """
+
+    def __init__(self, message: str, slips: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.slips = slips
+
+
+class Tolerance(NamedTuple):
+    """How far a computed number may be from the expected one.
+
+    A number agrees if ``|computed - expected| <= absolute + relative * |expected|``.
+    """
+
+    absolute: float
+    relative: float
+
+    def allowed(self, expected: NDArray[Any]) -> NDArray[Any]:
+        """Return how far each number may be off."""
+        return np.asarray(self.absolute + self.relative * np.abs(expected))
+
+
+@dataclass(frozen=True, repr=False)
+class Agreement:
+    """What a successful check returns; its repr is one line.
+
+    Attributes
+    ----------
+    id : str
+        The example.
+    names : tuple of str
+        What was checked: names of expected values, or a call.
+    entries : str
+        How many entries were compared, such as ``"11 numbers"``; of a call that has to fail, the
+        name of the error.
+    largest_difference : float or None
+        The largest absolute difference among them; None if the call has to fail.
+    convention : str or None
+        The convention that was followed, where good libraries differ.
+    """
+
+    id: str
+    names: tuple[str, ...]
+    entries: str
+    largest_difference: float | None
+    convention: str | None = None
+
+    def __repr__(self) -> str:
+        does = "agrees" if len(self.names) == 1 else "agree"
+        if self.convention is not None:
+            does = f"follows the convention {self.convention}"
+        found = self.entries
+        if self.largest_difference is not None:
+            found += f", {_within(self.largest_difference)}"
+        return f"{self.id} checked: {', '.join(self.names)} {does} ({found})"
+
+    def _repr_html_(self) -> str:
+        # Python identifiers, parentheses, and the rest is ours: nothing to escape.
+        return f'<p class="checked">{self!r}</p>'
+
+
+class Comparison(NamedTuple):
+    """The lines that report a disagreement (none if there is none), and the difference."""
+
+    lines: list[str]
+    difference: float
+
+
+def as_numbers(value: Any) -> tuple[NDArray[Any], str]:
+    """Return the values as an array, and the name of the dtype in which they were computed.
+
+    A tensor that NumPy cannot read by itself, such as one of bfloat16 or one that records
+    gradients, is asked for its numbers by PyTorch's own methods; PyTorch is not imported.
+    """
+    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = value.float() if dtype == "bfloat16" else value
+    array = np.asarray(value)
+    return array, "bfloat16" if dtype == "bfloat16" else array.dtype.name
+
+
+def compare(name: str, value: Any, expected: NDArray[Any], allowed: Allowed) -> Comparison:
+    """Compare entry by entry. NaN agrees with NaN alone; a mask must be boolean, and equal."""
+    try:
+        got, dtype = as_numbers(value)
+    except ValueError:  # rows of different lengths
+        return Comparison([f"  {name}: the values do not form an array"], 0.0)
+    boolean = expected.dtype == np.bool_
+    # True and 1.0 are not the same answer: a float mask means something else (it is added).
+    real = got.dtype.kind in "biuf" or dtype == "bfloat16"
+    if boolean != (got.dtype == np.bool_) or not real:
+        kind = "boolean" if boolean else "real numbers"
+        return Comparison([f"  {name}: must be {kind}, got dtype {got.dtype}"], 0.0)
+    if got.shape != expected.shape:
+        return Comparison(
+            [f"  {name}: got shape {got.shape}, expected shape {expected.shape}"], 0.0
+        )
+    if boolean:
+        return Comparison(_report(name, got, expected, got == expected), 0.0)
+    limits = np.broadcast_to(allowed(dtype), expected.shape)
+    got = got.astype(np.result_type(got.dtype, np.float64))
+    difference = off_by(got, expected)
+    # `<=` is False for NaN, so NaN disagrees; `difference > limits` would let it pass.
+    lines = _report(name, got, expected, difference <= limits, difference, limits)
+    return Comparison(lines, 0.0 if lines else float(np.max(difference, initial=0.0)))
+
+
+def off_by(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[Any]:
+    """Return the absolute differences: 0 where both are NaN or the same infinity."""
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(got - expected)
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    return np.where(same, 0.0, difference)
+
+
+def count(*arrays: NDArray[Any]) -> str:
+    """Return how many entries there are, in words."""
+    total = sum(array.size for array in arrays)
+    boolean = [array.dtype == np.bool_ for array in arrays]
+    noun = "boolean" if all(boolean) else "value" if any(boolean) else "number"
+    return f"{total} {noun}{'' if total == 1 else 's'}"
+
+
+def _report(
+    name: str,
+    got: NDArray[Any],
+    expected: NDArray[Any],
+    agrees: NDArray[np.bool_],
+    difference: NDArray[Any] | None = None,
+    limits: NDArray[Any] | None = None,
+) -> list[str]:
+    # `argwhere` of a scalar has no columns, but one row if it is true: the index () is right.
+    differing = [tuple(int(i) for i in index) for index in np.argwhere(~np.asarray(agrees))]
+    if not differing:
+        return []
+    of = "entry differs" if expected.size == 1 else "entries differ"
+    lines = [f"  {name}: {len(differing)} of {expected.size} {of}"]
+    for index in differing[:_ENTRIES_SHOWN]:
+        entry = f"{name}{list(index) if index else ''}"
+        line = f"    {entry}: got {got[index].item()!r}, expected {expected[index].item()!r}"
+        if difference is not None and limits is not None:
+            off, limit = float(difference[index]), float(limits[index])
+            line += f", off by {off:.3g}, allowed {limit:.3g}"
+        lines.append(line)
+    if len(differing) > _ENTRIES_SHOWN:
+        lines.append(f"    and {len(differing) - _ENTRIES_SHOWN} more")
+    return lines
+
+
+def _within(difference: float) -> str:
+    """Return the difference rounded up to a power of ten.
+
+    The line is printed in the book: the last bits differ between machines, their order of magnitude
+    hardly does.
+    """
+    if difference == 0.0:
+        return "exactly"
+    exponent = Decimal(difference).adjusted()
+    if difference > float(f"1e{exponent}"):
+        exponent += 1
+    return f"within 1e{exponent}"
