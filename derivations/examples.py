@@ -1,4 +1,4 @@
-"""The derivation of every worked example; a module for each part of the book holds them.
+"""The derivation of every worked example, a module for each part of the book and one for cases.
 
 Each takes the inputs of the example and returns every expected value.
 """
