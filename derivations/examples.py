@@ -1,11 +1,11 @@
-"""The derivation of every worked example; a module for each part of the book holds them.
+"""The derivation of every worked example, a module for each part of the book and one for cases.
 
 Each takes the inputs of the example and returns every expected value.
 """
 
 from __future__ import annotations
 
-from derivations import analogies, beyond, causal, concepts, scaling
+from derivations import analogies, beyond, cases, causal, concepts, scaling
 from derivations.kinds import DERIVATIONS
 
-__all__ = ["DERIVATIONS", "analogies", "beyond", "causal", "concepts", "scaling"]
+__all__ = ["DERIVATIONS", "analogies", "beyond", "cases", "causal", "concepts", "scaling"]

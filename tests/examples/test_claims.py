@@ -199,6 +199,68 @@ CLAIMS = {
         and x["output_money"][1][0] > 30 * x["output_money"][1][1]
         and np.array_equal(x["output_money"][1], x["output_river"][1][::-1])
     ),
+    "SA038: the bias makes every word listen more to itself": lambda x: (
+        (np.diagonal(x["weights"] - x["weights_without_bias"], 1) > 0.1).all()
+    ),
+    "SA039: no capped score reaches the cap, and a capped bias gives other numbers": lambda x: (
+        np.abs(x["capped_scores"]).max() < 2 < np.abs(x["scaled_scores"]).max()
+        and nowhere_close(x["output"], x["output_cap_after_bias"])
+    ),
+    "SA040: the best key of every query stands outside its window": lambda x: (
+        not x["mask"][np.arange(4), x["scaled_scores"].argmax(axis=-1)].any()
+        and x["mask"].any(axis=0).all()
+    ),
+    "SA041: the padding matches best and reaches no row": lambda x: (
+        (x["scaled_scores"][1].argmax(axis=-1) == 2).all() and x["output"].max() < 5
+    ),
+    "SA042: no two sizes are the same": lambda x: (
+        {*x["weights"].shape, *x["output"].shape, *load("SA042").inputs["key"].shape}
+        == {2, 3, 4, 5}
+    ),
+    "SA043: the two masks agree in no row": lambda x: (
+        (x["mask"] != x["mask_lower_right"]).any(axis=-1).all()
+        and nowhere_close(x["output"], x["output_lower_right"])
+    ),
+    "SA044: bank differs with its sentence, and only the second hears too much": lambda x: (
+        nowhere_close(x["output"][1:2], x["output"][3:4])
+        and np.array_equal(x["output"][:2], x["output_not_separated"][:2])
+        and nowhere_close(x["output"][2:], x["output_not_separated"][2:])
+    ),
+    "SA045: the sink takes nearly all of what matches nothing": lambda x: (
+        x["weights"][1, 0] > 0.9 > 0.1 > x["weights"][0, 0]
+        and np.allclose(x["output"] / x["output_without_sink"], 1 - x["weights"][:, :1], 1e-14, 0)
+    ),
+    "SA046: a tie stays one at any scale, and the first alone is another answer": lambda x: (
+        x["weights_sharp"][0, 1] == x["weights_sharp"][0, 3] == 0.5
+        and (x["weights_sharp"][1] == 0.25).all()
+        and nowhere_close(x["output_sharp"], x["output_first_wins"])
+    ),
+    "SA047: no exponential is left of the scores, and -10000 hides nothing from them": lambda x: (
+        x["scaled_scores"][0].min() > np.log(np.finfo(float).max)
+        and x["scaled_scores"][1].max() < np.log(np.finfo(float).smallest_subnormal)
+        and x["weights_filled"][1, 2] > 0.07 > x["weights_masked"][1, 2] == 0
+    ),
+    "SA048: products beyond float16, from inputs that 16 bits hold": lambda x: (
+        x["scaled_scores"].max() * 2**15 > np.finfo(np.float16).max
+        and all(
+            # Eight bits of a fraction between 0.5 and 1.
+            (np.frexp(load("SA048").inputs[role])[0] * 2**8 % 1 == 0).all()
+            for role in ("query", "key", "value")
+        )
+    ),
+    "SA049: only the heads in the middle read otherwise if all read in turn": lambda x: (
+        (x["output"] == x["output_in_turn"]).all(axis=(1, 2)).tolist()
+        == [True, False, False, True]
+        == (x["reads"] == [0, 1, 0, 1]).tolist()
+    ),
+    "SA050: the first two have nobody, and nobody else differs": lambda x: (
+        (x["weights"] == 0).all(axis=-1).tolist() == [True, True, False, False, False]
+        and np.array_equal(x["nan_in_output"], x["output"] != x["output_uniform"])
+    ),
+    "SA051: neither reading leaves a query alone, and they agree in no row": lambda x: (
+        x["weights"].any(axis=-1).all() and x["weights_true_hides"].any(axis=-1).all()
+        and nowhere_close(x["output"], x["output_true_hides"])
+    ),
 }  # fmt: skip
 
 

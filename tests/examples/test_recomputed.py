@@ -5,6 +5,7 @@ The build of the book calls these functions too, before a page says that the lib
 
 import itertools
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,6 +23,17 @@ def matrices(given):
 def projected(given):
     """Return queries, keys and values of the words."""
     return [given["embeddings"] @ matrix for matrix in matrices(given)]
+
+
+def masked(lib, given, mask):
+    """Return scaled scores, weights and output under a mask."""
+    query, key, value = (given[role] for role in ROLES)
+    scaled_scores = lib.scaled_scores(query, key)
+    return {
+        "scaled_scores": scaled_scores,
+        "weights": lib.attention_weights(scaled_scores, mask=mask),
+        "output": lib.scaled_dot_product_attention(query, key, value, mask=mask),
+    }
 
 
 def products_of_all_vectors(lib, entries, width, scale):
@@ -538,6 +550,179 @@ class TestTheLibraryReproducesEveryExample:
                 f"parameter_free_weights_{sense}": lib.attention_weights(lib.dot_similarity(words)),
             }
         return computed
+
+    @staticmethod
+    def sa038(lib, given):
+        query, key, value = (given[role] for role in ROLES)
+        scaled_scores, bias = lib.scaled_scores(query, key), given["bias"]
+        return {
+            "scaled_scores": scaled_scores,
+            "biased_scores": scaled_scores + bias,
+            "weights": lib.attention_weights(scaled_scores + bias),
+            "output": lib.scaled_dot_product_attention(query, key, value, bias=bias),
+            "weights_without_bias": lib.attention_weights(scaled_scores),
+            "output_without_bias": lib.scaled_dot_product_attention(query, key, value),
+        }
+
+    @staticmethod
+    def sa039(lib, given):
+        query, key, value = (given[role] for role in ROLES)
+        cap, bias = float(given["soft_cap"]), given["bias"]
+        scaled_scores = lib.scaled_scores(query, key)
+        capped = lib.soft_cap(scaled_scores, cap)
+        after = lib.attention_weights(lib.soft_cap(scaled_scores + bias, cap))
+        attend = partial(lib.scaled_dot_product_attention, query, key, value, soft_cap=cap)
+        return {
+            "scaled_scores": scaled_scores,
+            "capped_scores": capped,
+            "weights": lib.attention_weights(capped + bias),
+            "output": attend(bias=bias),
+            "weights_cap_after_bias": after,
+            "output_cap_after_bias": after @ value,
+            "output_without_bias": attend(),
+        }
+
+    @staticmethod
+    def sa040(lib, given):
+        query, key, value = (given[role] for role in ROLES)
+        limits, offset = (given["left"], given["right"]), given["offset"]
+        mask = lib.window_mask(4, 5, *limits, offset=offset)
+        return {
+            "mask": mask,
+            **masked(lib, given, mask),
+            "output": lib.streaming_attention(query, key, value, window=limits, offset=offset),
+            "output_unmasked": lib.scaled_dot_product_attention(query, key, value),
+        }
+
+    @staticmethod
+    def sa041(lib, given):
+        mask = lib.padding_mask(given["lengths"], 3)
+        return {"mask": mask, **masked(lib, given, mask)}
+
+    @staticmethod
+    def sa042(lib, given):
+        return masked(lib, given, None)
+
+    @staticmethod
+    def sa043(lib, given):
+        attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
+        upper, lower = (lib.causal_mask(3, 5, offset=offset) for offset in (0, 2))
+        return {
+            **masked(lib, given, upper),
+            "mask": upper,
+            "output": attend(causal=True),
+            "mask_lower_right": lower,
+            "weights_lower_right": masked(lib, given, lower)["weights"],
+            "output_lower_right": attend(causal=True, offset=2),
+        }
+
+    @staticmethod
+    def sa044(lib, given):
+        attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
+        segment_mask = lib.segment_mask(given["segments"])
+        mask = segment_mask & lib.causal_mask(5)
+        return {
+            "segment_mask": segment_mask,
+            "mask": mask,
+            **masked(lib, given, mask),
+            "output": attend(mask=segment_mask, causal=True),
+            "output_not_separated": attend(causal=True),
+        }
+
+    @staticmethod
+    def sa045(lib, given):
+        query, key, value = (given[role] for role in ROLES)
+        scaled_scores, words = lib.scaled_scores(query, key), given["without_sink"]
+        return {
+            "scaled_scores": scaled_scores,
+            "weights": lib.attention_weights(scaled_scores + given["bias"]),
+            "output": lib.scaled_dot_product_attention(query, key, value, bias=given["bias"]),
+            "weights_without_sink": lib.attention_weights(scaled_scores[:, words]),
+            "output_without_sink": lib.scaled_dot_product_attention(
+                query, key[words], value[words]
+            ),
+        }
+
+    @staticmethod
+    def sa046(lib, given):
+        query, key, value = (given[role] for role in ROLES)
+        scores, scale = lib.dot_similarity(query, key), float(given["scale"])
+        return {
+            **masked(lib, given, None),
+            "weights_sharp": lib.softmax(scale * scores),
+            "output_sharp": lib.scaled_dot_product_attention(query, key, value, scale=scale),
+            "output_first_wins": value[scores.argmax(axis=-1)],
+        }
+
+    @staticmethod
+    def sa047(lib, given):
+        plain, mask = masked(lib, given, None), given["mask"]
+        hidden = masked(lib, given, mask)
+        scaled_scores = plain["scaled_scores"]
+        return {
+            **plain,
+            "log_sum_exp": lib.log_sum_exp(scaled_scores),
+            "weights_masked": hidden["weights"],
+            "output_masked": hidden["output"],
+            "weights_filled": lib.softmax(np.where(mask, scaled_scores, given["sentinel"])),
+        }
+
+    @staticmethod
+    def sa048(lib, given):
+        query, key, value = (given[role] for role in ROLES)
+        scale = 1 / given["divisor"]
+        scaled_scores = lib.scaled_scores(query, key, scale=scale)
+        return {
+            "scaled_scores": scaled_scores,
+            "weights": lib.attention_weights(scaled_scores),
+            "output": lib.scaled_dot_product_attention(query, key, value, scale=scale),
+            "output_default_scale": lib.scaled_dot_product_attention(query, key, value),
+        }
+
+    @staticmethod
+    def sa049(lib, given):
+        query, key, value = (given[role] for role in ROLES)
+        heads = given["num_heads"]
+        repeated = [lib.repeat_key_value_heads(x, heads) for x in (key, value)]
+        in_turn = (np.concatenate([x, x]) for x in (key, value))
+        return {
+            "reads": lib.repeat_key_value_heads(np.arange(2.0)[:, None, None], heads).ravel(),
+            "key_repeated": repeated[0],
+            "value_repeated": repeated[1],
+            "weights": lib.attention_weights(lib.scaled_scores(query, repeated[0])),
+            "output": lib.scaled_dot_product_attention(query, *repeated),
+            "output_in_turn": lib.scaled_dot_product_attention(query, *in_turn),
+        }
+
+    @staticmethod
+    def sa050(lib, given):
+        value, mask = given["value"], given["mask"]
+        computed = masked(lib, given, mask)
+        # By the book, with −∞ at what is masked and no special case for an empty row.
+        scores = np.where(mask, computed["scaled_scores"], -np.inf)
+        with np.errstate(invalid="ignore"):
+            exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        by_the_book = exponentials / exponentials.sum(axis=-1, keepdims=True)
+        filled = lib.softmax(np.where(mask, computed["scaled_scores"], -1e9))
+        return {
+            **computed,
+            "output_uniform": filled @ value,
+            "nan_in_output": np.isnan(by_the_book @ value),
+        }
+
+    @staticmethod
+    def sa051(lib, given):
+        inverted = masked(lib, given, ~given["mask"])
+        return {
+            **masked(lib, given, given["mask"]),
+            "weights_true_hides": inverted["weights"],
+            "output_true_hides": inverted["output"],
+        }
+
+    @staticmethod
+    def sa052(lib, given):
+        computed = masked(lib, given, given["mask"])
+        return {name: computed[name] for name in ("weights", "output")}
 
     def test_every_example_is_recomputed(self):
         # A second list of the ids: who loses one has to lose it here as well.

@@ -1,0 +1,298 @@
+"""Derivations of the cases that a field needs: options, sizes, masks, and where programs differ."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import mpmath
+
+from derivations.algebra import (
+    Matrix,
+    Real,
+    Vector,
+    divided_by_root,
+    dot_products,
+    exponential,
+    logarithm,
+    matrix_sum,
+    mean,
+    product,
+    real,
+    rows,
+    transpose,
+)
+from derivations.attention import Attention, Mask, attend, causal, weights_of
+from derivations.kinds import Expected, Inputs, derivation
+
+
+class Roles(NamedTuple):
+    query: Matrix
+    key: Matrix
+    value: Matrix
+
+
+def given(inputs: Inputs) -> Roles:
+    return Roles(inputs["query"], inputs["key"], inputs["value"])
+
+
+def scaled(query: Matrix, key: Matrix) -> Matrix:
+    return divided_by_root(dot_products(query, key), len(key[0]))
+
+
+def times(x: Matrix, factor: Fraction) -> Matrix:
+    return [[entry * factor for entry in row] for row in x]
+
+
+def shared_out(scores: Matrix, value: Matrix, mask: Mask | None = None) -> Attention:
+    weights = weights_of(scores, mask)
+    return Attention(weights, product(weights, value))
+
+
+def named(attention: Attention, suffix: str = "") -> Expected:
+    return {f"weights{suffix}": attention.weights, f"output{suffix}": attention.output}
+
+
+def require_equal(what: str, x: Matrix, y: Matrix) -> None:
+    """Require two routes to the same numbers to agree in all but the last five digits."""
+    limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
+    for one, other in zip(x, y, strict=True):
+        if any(abs(real(a) - real(b)) > limit for a, b in zip(one, other, strict=True)):
+            raise ArithmeticError(f"two routes to {what} disagree")
+
+
+def window(inputs: Inputs, queries: int, keys: int) -> Mask:
+    """Return which keys stand at most `left` before and `right` after the place of each query."""
+    left, right, offset = (int(inputs[name]) for name in ("left", "right", "offset"))
+    places = [i + offset for i in range(queries)]
+    return [[place - left <= j <= place + right for j in range(keys)] for place in places]
+
+
+def up_to(offset: int, queries: int, keys: int) -> Mask:
+    return [[j <= i + offset for j in range(keys)] for i in range(queries)]
+
+
+@derivation
+def bias_by_distance(inputs: Inputs) -> Expected:
+    query, key, value = given(inputs)
+    scaled_scores = scaled(query, key)
+    biased_scores = matrix_sum(scaled_scores, inputs["bias"])
+    return {
+        "scaled_scores": scaled_scores,
+        "biased_scores": biased_scores,
+        **named(shared_out(biased_scores, value)),
+        **named(attend(query, key, value), "_without_bias"),
+    }
+
+
+def capped(scores: Matrix, cap: Real) -> Matrix:
+    return [[real(cap) * mpmath.tanh(real(s) / real(cap)) for s in row] for row in scores]
+
+
+@derivation
+def cap_before_and_after_a_bias(inputs: Inputs) -> Expected:
+    (query, key, value), cap, bias = given(inputs), inputs["soft_cap"], inputs["bias"]
+    scaled_scores = scaled(query, key)
+    capped_scores = capped(scaled_scores, cap)
+    before = shared_out(matrix_sum(capped_scores, bias), value)
+    after = shared_out(capped(matrix_sum(scaled_scores, bias), cap), value)
+    return {
+        "scaled_scores": scaled_scores,
+        "capped_scores": capped_scores,
+        **named(before),
+        **named(after, "_cap_after_bias"),
+        "output_without_bias": shared_out(capped_scores, value).output,
+    }
+
+
+@derivation
+def attention_in_a_window(inputs: Inputs) -> Expected:
+    query, key, value = given(inputs)
+    mask = window(inputs, len(query), len(key))
+    return {
+        "mask": mask,
+        "scaled_scores": scaled(query, key),
+        **named(attend(query, key, value, mask)),
+        "output_unmasked": attend(query, key, value).output,
+    }
+
+
+@derivation
+def a_batch_with_padding(inputs: Inputs) -> Expected:
+    mask = []
+    attended = []
+    scores = []
+    # A sentence at a time, its padding cut off instead of hidden.
+    for query, key, value, length in zip(*given(inputs), inputs["lengths"], strict=True):
+        kept = int(length)
+        weights, output = attend(query, key[:kept], value[:kept])
+        nothing = [Fraction(0)] * (len(key) - kept)
+        mask.append([[j < kept for j in range(len(key))]])
+        attended.append(Attention([[*row, *nothing] for row in weights], output))
+        scores.append(scaled(query, key))
+    return {
+        "mask": mask,
+        "scaled_scores": scores,
+        "weights": [one.weights for one in attended],
+        "output": [one.output for one in attended],
+    }
+
+
+@derivation
+def attention_across_two_sequences(inputs: Inputs) -> Expected:
+    query, key, value = given(inputs)
+    return {"scaled_scores": scaled(query, key), **named(attend(query, key, value))}
+
+
+@derivation
+def causal_from_two_corners(inputs: Inputs) -> Expected:
+    query, key, value = given(inputs)
+    upper = up_to(0, len(query), len(key))
+    lower = up_to(len(key) - len(query), len(query), len(key))
+    return {
+        "scaled_scores": scaled(query, key),
+        "mask": upper,
+        **named(attend(query, key, value, upper)),
+        "mask_lower_right": lower,
+        **named(attend(query, key, value, lower), "_lower_right"),
+    }
+
+
+@derivation
+def two_packed_sentences(inputs: Inputs) -> Expected:
+    (query, key, value), segments = given(inputs), inputs["segments"]
+    segment_mask = [[one == other for other in segments] for one in segments]
+    order = causal(len(segments))
+    mask = [[same and j <= i for j, same in enumerate(row)] for i, row in enumerate(segment_mask)]
+    packed = attend(query, key, value, mask)
+    alone: list[Vector] = []
+    for segment in dict.fromkeys(segments):
+        places = [Fraction(i) for i, one in enumerate(segments) if one == segment]
+        sentence = Roles(rows(query, places), rows(key, places), rows(value, places))
+        alone += attend(*sentence, causal(len(places))).output
+    require_equal("the output", packed.output, alone)
+    return {
+        "segment_mask": segment_mask,
+        "mask": mask,
+        "scaled_scores": scaled(query, key),
+        **named(packed),
+        "output_not_separated": attend(query, key, value, order).output,
+    }
+
+
+@derivation
+def a_sink_beside_three_keys(inputs: Inputs) -> Expected:
+    (query, key, value), real_keys = given(inputs), inputs["without_sink"]
+    (sink,) = set(range(len(key))) - {int(i) for i in real_keys}
+    if any(value[sink]):
+        raise ArithmeticError("the value of the sink is not zero")
+    scaled_scores = scaled(query, key)
+    biased = matrix_sum(scaled_scores, [*inputs["bias"] * len(query)])
+    with_sink = shared_out(biased, value)
+    without = attend(query, rows(key, real_keys), rows(value, real_keys))
+    # What the others share is what the sink leaves.
+    left = [1 - row[sink] for row in with_sink.weights]
+    shrunk = [[part * o for o in row] for part, row in zip(left, without.output, strict=True)]
+    require_equal("the output", with_sink.output, shrunk)
+    return {
+        "scaled_scores": scaled_scores,
+        **named(with_sink),
+        **named(without, "_without_sink"),
+    }
+
+
+@derivation
+def equal_scores(inputs: Inputs) -> Expected:
+    query, key, value = given(inputs)
+    scores = dot_products(query, key)
+    # `index` finds the first of several.
+    first = [row.index(max(row)) for row in scores]
+    return {
+        "scaled_scores": scaled(query, key),
+        **named(attend(query, key, value)),
+        **named(shared_out(times(scores, inputs["scale"]), value), "_sharp"),
+        "output_first_wins": [value[i] for i in first],
+    }
+
+
+def log_sum_exp(scores: Vector) -> Real:
+    return logarithm(mpmath.fsum(exponential(score) for score in scores))
+
+
+@derivation
+def scores_near_ten_thousand(inputs: Inputs) -> Expected:
+    (query, key, value), mask = given(inputs), inputs["mask"]
+    scaled_scores = scaled(query, key)
+    filled = [
+        [s if may else inputs["sentinel"] for s, may in zip(*pair, strict=True)]
+        for pair in zip(scaled_scores, mask, strict=True)
+    ]
+    return {
+        "scaled_scores": scaled_scores,
+        **named(shared_out(scaled_scores, value)),
+        "log_sum_exp": [log_sum_exp(row) for row in scaled_scores],
+        **named(shared_out(scaled_scores, value, mask), "_masked"),
+        "weights_filled": weights_of(filled),
+    }
+
+
+@derivation
+def products_beyond_sixteen_bits(inputs: Inputs) -> Expected:
+    query, key, value = given(inputs)
+    small = times(dot_products(query, key), 1 / inputs["divisor"])
+    return {
+        "scaled_scores": small,
+        **named(shared_out(small, value)),
+        "output_default_scale": attend(query, key, value).output,
+    }
+
+
+@derivation
+def one_token_with_grouped_heads(inputs: Inputs) -> Expected:
+    query, key, value = given(inputs)
+    heads, group = len(query), len(query) // len(key)
+    reads = [h // group for h in range(heads)]
+    in_turn = [h % len(key) for h in range(heads)]
+
+    def attended(order: list[int]) -> list[Attention]:
+        return [attend(q, key[g], value[g]) for q, g in zip(query, order, strict=True)]
+
+    return {
+        "reads": [Fraction(g) for g in reads],
+        "key_repeated": [key[g] for g in reads],
+        "value_repeated": [value[g] for g in reads],
+        "weights": [one.weights for one in attended(reads)],
+        "output": [one.output for one in attended(reads)],
+        "output_in_turn": [one.output for one in attended(in_turn)],
+    }
+
+
+@derivation
+def queries_before_the_first_key(inputs: Inputs) -> Expected:
+    (query, key, value), mask = given(inputs), inputs["mask"]
+    weights, output = attend(query, key, value, mask)
+    average = [mean(column) for column in transpose(value)]
+    return {
+        "scaled_scores": scaled(query, key),
+        "weights": weights,
+        "output": output,
+        "output_uniform": [
+            row if any(allowed) else average for row, allowed in zip(output, mask, strict=True)
+        ],
+        "nan_in_output": [[not any(allowed)] * len(value[0]) for allowed in mask],
+    }
+
+
+@derivation
+def one_mask_read_in_two_ways(inputs: Inputs) -> Expected:
+    (query, key, value), mask = given(inputs), inputs["mask"]
+    return {
+        "scaled_scores": scaled(query, key),
+        **named(attend(query, key, value, mask)),
+        **named(attend(query, key, value, [[not m for m in row] for row in mask]), "_true_hides"),
+    }
+
+
+@derivation
+def the_call_that_fits(inputs: Inputs) -> Expected:
+    return named(attend(*given(inputs), inputs["mask"]))
