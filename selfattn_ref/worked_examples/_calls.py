@@ -55,7 +55,8 @@ class Call:
     conventions : mapping of str to numpy.ndarray
         The result under each convention; empty unless good libraries differ.
     raises : type or None
-        The error that the call has to raise, or None.
+        The error that this package raises if the call has to fail, or None. Another library may
+        refuse with another error.
     because : mapping of str to str
         What each convention says and who follows it; for a call that has to fail, the reason,
         under the name of the error.
@@ -126,8 +127,9 @@ class Call:
         Raises
         ------
         WorkedExampleMismatch
-            If the result differs, or if the call should fail and does not, or otherwise. Other
-            errors of the function pass through.
+            If the result differs, or if the call should fail and does not. Where it should,
+            any error is a refusal, except those of a function that does not run: a name, an
+            attribute or a module that it lacks. Where it should not, errors pass through.
 
         See Also
         --------
@@ -144,15 +146,14 @@ class Call:
             return self.check(function(*self.args, **self.kwargs), within=within)
         try:
             result = function(*self.args, **self.kwargs)
-        except self.raises:  # or a subclass
-            return Agreement(self.example, (self._written,), self.raises.__name__, None)
+        except (NameError, AttributeError, ImportError):
+            raise
         except Exception as error:
-            did = f"it raised {type(error).__name__}: {error}"
-        else:
-            did = f"it returned an array of shape {as_numbers(result)[0].shape}"
+            return Agreement(self.example, (self._written,), type(error).__name__, None)
         (why,) = self.because.values()
         raise WorkedExampleMismatch(
-            f"{self!r}\n  must raise {self.raises.__name__}: {why}\n  {did}"
+            f"{self!r}\n  must raise an error, such as {self.raises.__name__}: {why}\n"
+            f"  it returned an array of shape {as_numbers(result)[0].shape}"
         )
 
     def check(self, result: Any, *, within: Tolerance | None = None) -> Agreement:

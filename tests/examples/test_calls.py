@@ -232,24 +232,36 @@ class TestCallsThatHaveToFail:
         because={"ValueError": "There is no such scale."},
     )
 
-    def test_the_error_or_one_of_its_kind_agrees(self):
-        for error in (ValueError("no"), UnicodeError("a kind of it")):
-
-            def refuse(*args, error=error, **kwargs):
-                raise error
-
-            agreement = self.CALL.test(refuse)
-            assert repr(agreement).endswith("causal=True) agrees (ValueError)")
-
-    def test_another_error_or_a_result_differs(self):
+    @staticmethod
+    def raising(error):
         def refuse(*args, **kwargs):
-            raise KeyError("scale")
+            raise error
 
-        start = "SA016: .*\n  must raise ValueError: There is no such scale.\n  it "
-        with pytest.raises(WorkedExampleMismatch, match=start + "raised KeyError: 'scale'"):
-            self.CALL.test(refuse)
-        with pytest.raises(WorkedExampleMismatch, match=start + r"returned .* shape \(4, 8\)"):
+        return refuse
+
+    @pytest.mark.parametrize("error", [ValueError("no"), RuntimeError("as PyTorch says it")])
+    def test_a_refusal_agrees_whatever_its_kind(self, error):
+        agreement = self.CALL.test(self.raising(error))
+        assert repr(agreement).endswith(f"causal=True) agrees ({type(error).__name__})")
+
+    def test_a_function_that_does_not_run_has_not_refused(self):
+        with pytest.raises(NameError):
+            self.CALL.test(self.raising(NameError("sofmax")))
+
+    def test_a_result_differs(self):
+        message = (
+            "SA016: .*\n  must raise an error, such as ValueError: There is no such scale.\n"
+            r"  it returned an array of shape \(4, 8\)"
+        )
+        with pytest.raises(WorkedExampleMismatch, match=message):
             self.CALL.test(loops_with_causal)
+
+    def test_the_library_raises_the_error_that_is_named(self):
+        failing = [c for i in ids() for c in load(i).calls if c.raises]
+        assert failing
+        for call in failing:
+            with pytest.raises(call.raises):
+                getattr(selfattn_ref, call.function)(*call.args, **call.kwargs)
 
     def test_a_result_cannot_be_checked(self):
         with pytest.raises(TypeError, match=r"has to fail and has no result: use .* test"):
