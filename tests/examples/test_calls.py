@@ -19,13 +19,11 @@ from selfattn_ref.worked_examples import (
     load,
 )
 from selfattn_ref.worked_examples._digest import digest
+from tests.examples.each import each
 from tests.examples.test_data import DOCUMENTS
 from tests.support import loops
 
 CALLS = [call for i in ids() for call in load(i).calls]
-EVERY_CALL = pytest.mark.parametrize(
-    "call", CALLS, ids=[f"{c.example}-{c.number}-{c.function}" for c in CALLS]
-)
 NOBODY = load("SA022").calls[0]
 CAUSAL = load("SA016").calls[1]
 
@@ -42,12 +40,12 @@ class TestTheData:
                 assert call["because"].keys() == call["conventions"].keys()
                 assert call["result"] in call["conventions"].values()
 
-    @EVERY_CALL
+    @each(CALLS)
     def test_a_call_names_a_public_function_and_its_parameters(self, call):
         assert call.function in selfattn_ref.__all__
         inspect.signature(getattr(selfattn_ref, call.function)).bind(*call.args, **call.kwargs)
 
-    @EVERY_CALL
+    @each(CALLS)
     def test_the_library_does_what_the_example_knows(self, call):
         agreement = call.test(getattr(selfattn_ref, call.function))
         assert agreement.names == (repr(call).removeprefix(f"{call.example}: "),)
@@ -55,7 +53,7 @@ class TestTheData:
             followed = call.conventions[agreement.convention]
             assert np.array_equal(followed, call.expected)
 
-    @EVERY_CALL
+    @each(CALLS)
     def test_nothing_in_it_can_be_changed_and_a_copy_is_the_call_itself(self, call):
         arrays = [*call.arguments.values(), *call.conventions.values(), call.expected]
         assert not any(x.flags.writeable for x in arrays if isinstance(x, np.ndarray))
@@ -63,7 +61,7 @@ class TestTheData:
             call.arguments["scale"] = 2
         assert pickle.loads(pickle.dumps(call)) is call
 
-    @EVERY_CALL
+    @each(CALLS)
     def test_the_conventions_differ(self, call):
         for name, answer in call.conventions.items():
             assert answer.shape == call.expected.shape

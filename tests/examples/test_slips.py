@@ -7,10 +7,10 @@ import pytest
 
 import selfattn_ref
 from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, load, slips
+from tests.examples.each import each
 from tests.support import loops
 
 CALLS = [call for _, call in cases() if call.expected is not None]
-EVERY_CALL = pytest.mark.parametrize("call", CALLS, ids=[f"{c.example}-{c.number}" for c in CALLS])
 EVERY_SLIP = pytest.mark.parametrize("slip", slips.SLIPS.values(), ids=slips.SLIPS)
 MATRIX = slips.matrix()
 
@@ -60,7 +60,7 @@ class TestTheCatalog:
         for texts in ([s.effect for s in slips.SLIPS.values()], list(slips.SLIPS)):
             assert len(set(texts)) == len(texts)
 
-    @EVERY_CALL
+    @each(CALLS)
     def test_what_they_are_made_from_is_right(self, call):
         # Otherwise every slip would be caught, whatever it does.
         with np.errstate(invalid="ignore"):
@@ -75,7 +75,7 @@ class TestTheCatalog:
         example = MADE_FOR.get(slip.id)
         assert example in caught_by if example else caught_by
 
-    @EVERY_CALL
+    @each(CALLS)
     def test_every_call_of_attention_catches_some(self, call):
         assert any(call in caught for caught in MATRIX.values())
 
@@ -115,15 +115,12 @@ class TestAccusations:
                 call.check(output)
             assert caught.value.slips == ("causal-strict",)
 
-    @EVERY_CALL
-    @pytest.mark.parametrize(
-        "right", [selfattn_ref.scaled_dot_product_attention, loop], ids=["library", "loop"]
-    )
+    @each(CALLS, right=[selfattn_ref.scaled_dot_product_attention, loop])
     def test_a_right_function_is_never_accused(self, call, right):
         call.test(right)
         assert not call.differs_from(right)
 
-    @EVERY_CALL
+    @each(CALLS)
     def test_a_wrong_number_alone_is_no_slip(self, call):
         result = np.array(call.expected)
         result.flat[-1] += 1.0

@@ -8,6 +8,7 @@ import selfattn_ref
 from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, ids, load
 from selfattn_ref.worked_examples._tolerance import rounded
 from selfattn_ref.worked_examples.slips import SLIPS
+from tests.examples.each import each
 from tests.support import digits, loops
 
 ATTENTION = [call for _, call in cases() if call.expected is not None]
@@ -15,12 +16,6 @@ EVERY_CALL = [call for i in ids() for call in load(i).calls if call.expected is 
 NARROW = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
 
-def named(calls):
-    return {"argvalues": calls, "ids": [f"{c.example}-{c.number}-{c.function}" for c in calls]}
-
-
-attention_calls = pytest.mark.parametrize("call", **named(ATTENTION))
-every_call = pytest.mark.parametrize("call", **named(EVERY_CALL))
 narrow_types = pytest.mark.parametrize("dtype", NARROW.values(), ids=NARROW)
 
 
@@ -56,8 +51,7 @@ def holds(dtype, *arrays):
 
 
 class TestNeverTooLittle:
-    @attention_calls
-    @narrow_types
+    @each(ATTENTION, dtype=NARROW.values())
     def test_what_rounded_inputs_give_agrees(self, call, dtype):
         if not holds(dtype, *call.args):
             return
@@ -65,9 +59,7 @@ class TestNeverTooLittle:
         agreement = call.check(with_50_digits(call, arrays).astype(dtype))
         assert not call.conventions or call.conventions[agreement.convention] is call.expected
 
-    @attention_calls
-    @narrow_types
-    @pytest.mark.parametrize("seed", range(3))
+    @each(ATTENTION, dtype=NARROW.values(), seed=range(3))
     def test_so_does_what_inputs_give_that_are_off_by_as_much(self, call, dtype, seed):
         if not holds(dtype, *call.args):
             return
@@ -78,7 +70,7 @@ class TestNeverTooLittle:
         ]
         call.check(with_50_digits(call, arrays).astype(dtype))
 
-    @attention_calls
+    @each(ATTENTION)
     def test_textbook_attention_in_float32_agrees(self, call):
         """One rounding after the other, in an order of its own."""
         query, key, value = (x.astype(np.float32) for x in call.args)
@@ -99,8 +91,7 @@ class TestNeverTooLittle:
         assert result.dtype == np.float32
         call.check(result)
 
-    @every_call
-    @narrow_types
+    @each(EVERY_CALL, dtype=NARROW.values())
     def test_every_function_of_the_library_agrees_in_every_type(self, call, dtype):
         def given(value):
             floating = isinstance(value, np.ndarray) and value.dtype == np.float64
@@ -111,14 +102,13 @@ class TestNeverTooLittle:
         arguments = {name: given(value) for name, value in call.arguments.items()}
         call.check(getattr(selfattn_ref, call.function)(**arguments))
 
-    @attention_calls
+    @each(ATTENTION)
     def test_a_loop_over_plain_numbers_agrees(self, call):
         call.check(loops.attention(*call.args, **options(call)))
 
 
 class TestNotTooMuch:
-    @every_call
-    @narrow_types
+    @each(EVERY_CALL, dtype=NARROW.values())
     def test_twice_what_is_allowed_does_not_agree(self, call, dtype):
         name = np.dtype(dtype).name
         if call.expected.dtype == np.bool_ or call.conventions:
