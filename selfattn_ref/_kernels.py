@@ -59,9 +59,8 @@ def exponentials(scores: Array, mask: Mask | None = None, axis: int = -1) -> Arr
 def share(scores: Array, mask: Mask | None = None, axis: int = -1) -> Array:
     """Turn scores into weights over the keys that the mask allows, in place."""
     exponentials(scores, mask, axis)
-    total = scores.sum(axis=axis, keepdims=True)
-    total[total == 0] = 1  # a row with no weight to give stays zero
-    scores /= total
+    total = scores.sum(axis=axis, keepdims=True)  # at least 1, the exponential of the largest
+    scores /= np.maximum(total, 1)  # a row with no weight to give stays zero
     return scores
 
 
