@@ -5,14 +5,13 @@ from __future__ import annotations
 from derivations.algebra import (
     Matrix,
     cosine,
-    divided_by_root,
     dot,
     dot_products,
     product,
     square_root,
     transpose,
 )
-from derivations.attention import roles, weights_of
+from derivations.attention import weights_of
 from derivations.kinds import Expected, Inputs, derivation
 
 
@@ -80,21 +79,4 @@ def lookup_in_a_dictionary(inputs: Inputs) -> Expected:
         "weights": weights,
         "output": [product(each, value) for each in weights],
         "nearest": [value[row.index(max(row))] for row in scores],
-    }
-
-
-@derivation
-def cat_walks_by_the_bank(inputs: Inputs) -> Expected:
-    query, key, value = roles(inputs, inputs["embeddings"])
-    scores = dot_products(query, key)
-    scaled_scores = divided_by_root(scores, len(key[0]))
-    weights = weights_of(scaled_scores)
-    return {
-        "query": query,
-        "key": key,
-        "value": value,
-        "scores": scores,
-        "scaled_scores": scaled_scores,
-        "weights": weights,
-        "context": product(weights, value),
     }

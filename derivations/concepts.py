@@ -24,6 +24,7 @@ from derivations.algebra import (
     softmax,
     transpose,
 )
+from derivations.attention import roles, weights_of
 from derivations.kinds import Expected, Inputs, derivation
 
 
@@ -146,13 +147,11 @@ def roles_of_one_word(inputs: Inputs) -> Expected:
 
 
 @derivation
-def attention_with_learned_roles(inputs: Inputs) -> Expected:
-    words = inputs["embeddings"]
-    query, key, value = (product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value"))
+def attention_step_by_step(inputs: Inputs) -> Expected:
+    query, key, value = roles(inputs, inputs["embeddings"])
     scores = dot_products(query, key)
     scaled_scores = divided_by_root(scores, len(key[0]))
-    weights = [softmax(row) for row in scaled_scores]
-    free_weights, free_context = parameter_free(words)
+    weights = weights_of(scaled_scores)
     return {
         "query": query,
         "key": key,
@@ -161,6 +160,14 @@ def attention_with_learned_roles(inputs: Inputs) -> Expected:
         "scaled_scores": scaled_scores,
         "weights": weights,
         "context": product(weights, value),
+    }
+
+
+@derivation
+def attention_with_learned_roles(inputs: Inputs) -> Expected:
+    free_weights, free_context = parameter_free(inputs["embeddings"])
+    return {
+        **attention_step_by_step(inputs),
         "parameter_free_weights": free_weights,
         "parameter_free_context": free_context,
     }

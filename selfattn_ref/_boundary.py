@@ -21,6 +21,7 @@ from selfattn_ref._kernels import Array, Mask, Window
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_BOOLEAN = bool, np.bool_
 _A_MASK = "mask= (boolean, True = may attend); numbers to add to the scores are bias="
 _OUR_WORD = {
     "attention_mask": _A_MASK,
@@ -82,7 +83,7 @@ def real_array(name: str, value: npt.ArrayLike, axes: str = "(...)") -> Array:
     array = plain_array(name, value)
     if array.dtype.kind in "iub":
         array = array.astype(np.float64)
-    elif not np.issubdtype(array.dtype, np.floating) and array.dtype.name != "bfloat16":
+    elif not issubclass(array.dtype.type, np.floating) and array.dtype.name != "bfloat16":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     if axes != "(...)" and array.ndim < axes.count(","):
         raise ValueError(f"{name} {array.shape}: it must have the axes {axes}")
@@ -101,8 +102,8 @@ def dtypes(**arrays: Array) -> tuple[np.dtype[Any], np.dtype[Any]]:
     They differ for the 16-bit types only, whose exponentials and sums would be too coarse.
     """
     try:
-        # One dtype is quicker to agree than three.
-        result = np.result_type(*{array.dtype for array in arrays.values()})
+        found = {array.dtype for array in arrays.values()}
+        result = found.pop() if len(found) == 1 else np.result_type(*found)
     except TypeError:
         named = ", ".join(f"{name} {array.dtype}" for name, array in arrays.items())
         raise TypeError(f"{named}: these dtypes have no common one; cast them to one") from None
@@ -221,7 +222,7 @@ def finite_number(name: str, value: Any, dtype: np.dtype[Any] | None = None) -> 
     Where the arrays have more digits than that, `dtype` says so, and the number has them too.
     """
     number = _scalar(value)
-    if isinstance(number, bool | np.bool_) or not isinstance(number, Real):
+    if isinstance(number, _BOOLEAN) or not isinstance(number, Real):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
     try:
         if dtype is None or dtype.itemsize <= 8:
@@ -259,7 +260,7 @@ def scale_or_default(scale: Any, width: int, dtype: np.dtype[Any]) -> Any:
 def whole_number(name: str, value: Any, *, least: int | None = 0, instead: str = "") -> int:
     """Return an integer that is at least `least` (``None``: any integer)."""
     try:
-        if isinstance(value, bool | np.bool_) or getattr(value, "dtype", None) == np.bool_:
+        if isinstance(value, _BOOLEAN) or getattr(value, "dtype", None) == np.bool_:
             raise TypeError
         number = operator.index(value)
     except TypeError:
@@ -273,7 +274,7 @@ def whole_number(name: str, value: Any, *, least: int | None = 0, instead: str =
 def flag(name: str, value: Any) -> bool:
     """Return a boolean, and refuse what only counts as true or false."""
     found = _scalar(value)
-    if not isinstance(found, bool | np.bool_):
+    if not isinstance(found, _BOOLEAN):
         raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
     return bool(found)
 

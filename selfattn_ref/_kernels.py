@@ -59,9 +59,8 @@ def exponentials(scores: Array, mask: Mask | None = None, axis: int = -1) -> Arr
 def share(scores: Array, mask: Mask | None = None, axis: int = -1) -> Array:
     """Turn scores into weights over the keys that the mask allows, in place."""
     exponentials(scores, mask, axis)
-    total = scores.sum(axis=axis, keepdims=True)
-    total[total == 0] = 1  # a row with no weight to give stays zero
-    scores /= total
+    total = scores.sum(axis=axis, keepdims=True)  # at least 1, the exponential of the largest
+    scores /= np.maximum(total, 1)  # a row with no weight to give stays zero
     return scores
 
 
@@ -122,22 +121,26 @@ def summed(gradient: Array, shape: tuple[int, ...]) -> Array:
 
 def visible(rows: slice, columns: slice, window: Window) -> Mask:
     """Return which of some keys each of some queries sees, by their positions."""
-    count = columns.stop - columns.start
-    i = np.arange(rows.stop - rows.start)[:, np.newaxis]
-    j = np.arange(count)  # both from 0, so that no offset can overflow
+    size = rows.stop - rows.start, columns.stop - columns.start
 
-    def bound(reach: int) -> Any:
-        first = rows.start + window.offset + reach - columns.start
-        return i + max(-len(i), min(count, first))
+    def up_to(reach: int) -> Mask:
+        last = rows.start + window.offset + reach - columns.start  # for the first query
+        return np.tri(*size, max(-size[0], min(size[1], last)), np.bool_)  # no offset overflows
 
-    if window.right is not None:
-        seen: Mask = j <= bound(window.right)
-        if window.left is not None:
-            seen &= j >= bound(-window.left)
-        return seen
+    seen = np.ones(size, np.bool_) if window.right is None else up_to(window.right)
     if window.left is not None:
-        return np.asarray(j >= bound(-window.left))
-    return np.ones((len(i), count), np.bool_)
+        seen &= ~up_to(-window.left - 1)
+    return seen
+
+
+def seeing(rows: slice, columns: slice, window: Window) -> slice:
+    """Return which of some queries see any of some keys, by their positions."""
+    start, stop = rows.start, rows.stop
+    if window.right is not None:
+        start = max(start, columns.start - window.offset - window.right)
+    if window.left is not None:
+        stop = min(stop, columns.stop - window.offset + window.left)
+    return slice(start, stop)
 
 
 def combined(mask: Mask | None, window: Window | None, Tq: int, Tk: int) -> Mask | None:

@@ -143,18 +143,8 @@ def self_attention(
         Projection to values.
     mask : array_like of bool, optional
         True where position i may attend to position j; broadcasts to (..., T, T).
-    bias : array_like of float, optional
-        Added to the scaled scores before masking; broadcasts to them.
-    scale : float, optional
-        Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
-    soft_cap : float, optional
-        A bound that the scaled scores approach and never exceed, as `soft_cap` does; positive
-        and finite. By default there is none.
-    causal : bool, optional
-        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`, in addition
-        to `mask`: the mask of `causal_mask`.
-    offset : int, optional
-        Position of the first query, counted in keys; for `causal` only.
+    bias, scale, soft_cap, causal, offset : optional
+        As in `scaled_dot_product_attention`.
 
     Returns
     -------

@@ -187,18 +187,8 @@ def scaled_dot_product_attention_vjp(
         One value a row. The leading axes of all three broadcast.
     d_output : array_like, shape (..., Tq, d_v)
         Gradient with respect to the output, in exactly its shape.
-    mask : array_like of bool, optional
-        True where query i may attend to key j; broadcasts to the scores (..., Tq, Tk).
-    bias : array_like of float, optional
-        Added to the scaled scores before masking; broadcasts to them.
-    scale : float, optional
-        Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
-    soft_cap : float, optional
-        Bound that the scaled scores approach, positive and finite.
-    causal : bool, optional
-        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`.
-    offset : int, optional
-        Position of the first query, counted in keys; for `causal` only.
+    mask, bias, scale, soft_cap, causal, offset : optional
+        As in `scaled_dot_product_attention`.
 
     Returns
     -------
@@ -303,18 +293,8 @@ def self_attention_vjp(
         Projection to values.
     d_output : array_like, shape (..., T, d_v)
         Gradient with respect to the output, in exactly its shape.
-    mask : array_like of bool, optional
-        True where position i may attend to position j; broadcasts to (..., T, T).
-    bias : array_like of float, optional
-        Added to the scaled scores before masking; broadcasts to them.
-    scale : float, optional
-        Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
-    soft_cap : float, optional
-        Bound that the scaled scores approach, positive and finite.
-    causal : bool, optional
-        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`.
-    offset : int, optional
-        Position of the first query, counted in keys; for `causal` only.
+    mask, bias, scale, soft_cap, causal, offset : optional
+        As in `self_attention`.
 
     Returns
     -------

@@ -216,12 +216,8 @@ def multi_head_attention(
     scale : float, optional
         Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`, with `d_k` the
         width of one head.
-    soft_cap : float, optional
-        Bound that the scaled scores approach, positive and finite.
-    causal : bool, optional
-        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`.
-    offset : int, optional
-        Position of the first query, counted in keys; for `causal` only.
+    soft_cap, causal, offset : optional
+        As in `scaled_dot_product_attention`.
 
     Returns
     -------

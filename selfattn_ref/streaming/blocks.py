@@ -21,7 +21,7 @@ WindowSize = tuple[SupportsIndex | None, SupportsIndex | None]
 _BLOCK_QUERIES = 512  # a block of scores and what it is made of should stay in the cache
 _BLOCK_KEYS = 4096  # for few queries only; for many, the next line leaves 256
 _BLOCK_SCORES = 2**17
-_USUAL = 8.0  # between −8 and 8, exponentials need no shift
+_LEAST = 2.0**-12  # of sums of exponentials that need no shift
 
 
 @_boundary.public
@@ -310,16 +310,17 @@ def streaming_attention_vjp(
 
     for here in plan.query_blocks():
         shift, total, output = plan.seen(here) if state is None else _part(state, here)
-        d_rows = d_output[here]
-        mean = (d_rows * output).sum(axis=-1, keepdims=True)  # (..., queries, 1)
-        rows = plan.scaled_query(here)  # (..., queries, d_k)
+        mean = (d_output[here] * output).sum(axis=-1, keepdims=True)  # (..., queries, 1)
+        every = shift, total, mean, d_output[here], plan.scaled_query(here)
         sums = np.zeros_like(total)
-        for there, visible in plan.key_blocks(here):
+        for seeing, there, visible in plan.key_blocks(here):
+            near = _within(here, seeing)
+            shift, total, mean, d_rows, rows = (array[near] for array in every)
             seen_by = None if visible is None else visible.mT  # (..., keys, queries)
             keys, values = plan.part(given.key, there), plan.part(given.value, there)
             scaled = rows @ keys.mT  # (..., queries, keys)
             slope = given.slope(scaled)
-            weights = plan.adjusted(scaled, here, there)
+            weights = plan.adjusted(scaled, seeing, there)
             weights -= subtractable(shift)
             if state is not None:  # other blocks round otherwise, for large scores by more than 1
                 np.minimum(weights, 0, out=weights)
@@ -327,21 +328,21 @@ def streaming_attention_vjp(
             weights /= nonzero(total)
             hide(weights, visible)
             if state is not None:
-                sums = sums + weights.sum(axis=-1, keepdims=True)
+                sums[near] += weights.sum(axis=-1, keepdims=True)
             d_scores = d_rows @ values.mT
             d_scores -= mean
             d_scores *= weights
             hide(d_scores, visible)
             plan.add(d_value, there, mix(weights.mT, d_rows, seen_by))
             if d_bias is not None:
-                plan.add(d_bias, (*here[:-1], there[-2]), d_scores)
+                plan.add(d_bias, (*seeing[:-1], there[-2]), d_scores)
             if given.soft_cap is not None:
                 d_scores *= slope
                 hide(d_scores, visible)
-            plan.add(d_query, here, given.scale * mix(d_scores, keys, visible))
+            plan.add(d_query, seeing, given.scale * mix(d_scores, keys, visible))
             plan.add(d_key, there, mix(d_scores.mT, rows, seen_by))
         if state is not None:
-            _boundary.weights_add_up(sums, total, given.reach(rows))
+            _boundary.weights_add_up(sums, every[1], given.reach(every[-1]))
     return AttentionGradients.of(given, d_query, d_key, d_value, d_bias)
 
 
@@ -365,9 +366,11 @@ class _Plan:
         """Choose the blocks."""
         *leading, length, _ = given.output_shape
         queries, keys = _boundary.block_pair(block_size) or (_BLOCK_QUERIES, _BLOCK_KEYS)
+        casts = given.key.dtype != given.compute or given.value.dtype != given.compute
+        if casts and block_size is None:
+            queries *= 2  # what is cast serves more of them
         queries = min(queries, max(length, 1))
         # For few queries, keys and values that have to be cast are larger than the scores.
-        casts = given.key.dtype != given.compute or given.value.dtype != given.compute
         rows = max(queries, given.key.shape[-1] + given.value.shape[-1] if casts else 0)
         if block_size is None:
             keys = max(1, min(keys, _BLOCK_SCORES // rows))
@@ -387,10 +390,10 @@ class _Plan:
             for rows in _slices(0, length, self.queries):
                 yield (*part, ..., rows, _ALL)
 
-    def key_blocks(self, here: Index) -> Iterator[tuple[Index, Mask | None]]:
-        """Yield the index of each block of keys that the queries `here` see any of.
+    def key_blocks(self, here: Index) -> Iterator[tuple[Index, Index, Mask | None]]:
+        """Yield those of the queries `here` that see any of a block of keys, and the block.
 
-        With it comes which of them each query sees, or None for all.
+        With them comes which of the keys each of the queries sees, or None for all.
         """
         *part, rows, _ = here
         start, stop = 0, self.given.key.shape[-2]
@@ -404,18 +407,18 @@ class _Plan:
             stop = min(stop, rows.stop + window.offset + window.right)
             last = rows.start + window.offset + window.right + 1
         for columns in _slices(start, stop, self.keys):
-            visible = None
-            if self.given.mask is not None:
-                visible = np.atleast_2d(self.at(self.given.mask, (*part, rows, columns)))
+            seeing, visible = rows, None
             if window is not None and (columns.start < first or columns.stop > last):
-                near = _kernels.visible(rows, columns, window)
-                visible = near if visible is None else visible & near
-            if visible is not None:
+                seeing = _kernels.seeing(rows, columns, window)
+                visible = _kernels.visible(seeing, columns, window)
+            if self.given.mask is not None:
+                allowed = np.atleast_2d(self.at(self.given.mask, (*part, seeing, columns)))
+                visible = allowed if visible is None else visible & allowed
                 if not visible.any():
                     continue
                 if visible.all():
                     visible = None
-            yield (*part, columns, _ALL), visible
+            yield (*part, seeing, _ALL), (*part, columns, _ALL), visible
 
     def part(self, array: Array, index: Index) -> Array:
         """Return a block in the dtype to compute in."""
@@ -471,51 +474,62 @@ class _Plan:
     def _quick(self, here: Index) -> Seen | None:
         """Return the state relative to 0 in place of the maximum, or None where that would not do.
 
-        It spares two of five passes over the scores, if these and the values are of usual size.
+        It spares two of five passes over the scores, if their exponentials and the values are of
+        usual size.
         """
-        zero = self.given.compute.type(0)
-        total, weighted = zero, zero
-        for scores, values, visible in self._scores(here):
-            if not scores.max() <= _USUAL:  # nor if it is NaN
+        total, weighted = self._zeros(here, 1), self._zeros(here, self.given.value.shape[-1])
+        for near, scores, values, visible in self._scores(here):
+            hide(np.exp(scores, out=scores), visible)
+            total[near] += _sums(scores)
+            if not total.max() < np.inf:  # nor if it is NaN
                 return None
-            np.exp(scores, out=scores)
-            total = total + _sums(scores)
-            weighted = weighted + mix(scores, values, visible)
+            weighted[near] += mix(scores, values, visible)
             del scores  # before the next block is there
-        size = np.abs(weighted).max(initial=0)
+        output = np.divide(weighted, total, out=weighted)
+        size = np.abs(output).max(initial=0)
         limits = np.finfo(self.given.compute)
-        if np.all(total >= np.exp(-_USUAL)) and limits.tiny / limits.eps**2 < size < np.inf:
-            return np.zeros_like(total), total, weighted / total
+        if total.min() >= _LEAST and limits.tiny / limits.eps**2 < size < np.inf:
+            return np.zeros_like(total), total, output
         return None
 
     def _fold(self, here: Index, room: float) -> Seen:
         """Do as `AttentionState.of` and `merge` do over the blocks of keys, in place."""
-        zero = self.given.compute.type(0)
-        shift, total, weighted = np.log(zero), zero, zero  # −∞: no key has been seen
-        for scores, values, visible in self._scores(here):
-            risen = np.maximum(shift, largest(scores))  # (..., queries, 1)
+        total, weighted = self._zeros(here, 1), self._zeros(here, self.given.value.shape[-1])
+        shift = np.log(total)  # −∞: no key has been seen
+        for near, scores, values, visible in self._scores(here):
+            if visible is not None:
+                np.copyto(scores, -np.inf, where=~visible)
+            risen = np.maximum(shift[near], largest(scores))  # (..., queries, 1)
             scores -= subtractable(risen)
             np.exp(scores, out=scores)
-            factor = np.exp(shift - subtractable(risen))
+            factor = np.exp(shift[near] - subtractable(risen))
             if room != 1:
                 values = values * room
-            total = total * factor + _sums(scores)
-            weighted = weighted * factor + mix(scores, values, visible)
-            shift = risen
+            total[near] = total[near] * factor + _sums(scores)
+            weighted[near] = weighted[near] * factor + mix(scores, values, visible)
+            shift[near] = risen
             del scores
         return shift, total, weighted / nonzero(total) / room
 
-    def _scores(self, here: Index) -> Iterator[tuple[Array, Array, Mask | None]]:
-        """Yield the scores of each block of keys, −∞ where not visible, and the values."""
+    def _zeros(self, here: Index, width: int) -> Array:
+        """Return a row of zeros for each of the queries."""
+        rows = here[-2]
+        shape = (*self.leading[self.outer :], rows.stop - rows.start, width)
+        return np.zeros(shape, self.given.compute)
+
+    def _scores(self, here: Index) -> Iterator[tuple[Index, Array, Array, Mask | None]]:
+        """Yield the scores of each block of keys, the values, and who sees which of them.
+
+        Before them comes which of the queries they belong to.
+        """
         given, rows = self.given, self.scaled_query(here)
         every = (*here[:-2], _ALL, _ALL)
         keys, values = self.at(given.key, every), self.at(given.value, every)
-        for there, visible in self.key_blocks(here):
+        for seeing, there, visible in self.key_blocks(here):
+            near = _within(here, seeing)
             block = _boundary.cast(keys[..., there[-2], :], given.compute)
-            scores = self.adjusted(rows @ block.mT, here, there)  # (..., queries, keys)
-            if visible is not None:
-                np.copyto(scores, -np.inf, where=~visible)
-            yield scores, _boundary.cast(values[..., there[-2], :], given.compute), visible
+            scores = self.adjusted(rows[near] @ block.mT, seeing, there)  # (..., queries, keys)
+            yield near, scores, _boundary.cast(values[..., there[-2], :], given.compute), visible
             del scores
 
 
@@ -523,6 +537,12 @@ def _sums(exponentials: Array) -> Array:
     """Return the sums of the rows; a product with ones is the quickest."""
     ones = np.ones((exponentials.shape[-1], 1), exponentials.dtype)
     return np.asarray(exponentials @ ones)
+
+
+def _within(here: Index, seeing: Index) -> Index:
+    """Return where some of the queries `here` stand among them."""
+    start = here[-2].start
+    return (..., slice(seeing[-2].start - start, seeing[-2].stop - start), _ALL)
 
 
 def _part(state: AttentionState, here: Index) -> Seen:

@@ -22,7 +22,7 @@ from selfattn_ref import (
     window_mask,
 )
 from tests.support import digits, loops
-from tests.support.arrays import FLOATS, close, normal, normals, same_bits, some
+from tests.support.arrays import close, normal, normals, same_bits, some
 from tests.support.strategies import problems
 
 INF, NAN = math.inf, math.nan
@@ -91,33 +91,6 @@ class TestScaledDotProductAttention:
         mask = causal_mask(TQ, TK, offset=2) & lengths & window_mask(TQ, TK, 3, None)
         close(scaled_dot_product_attention(*arrays, mask=mask), loops.attention(*arrays, mask))
 
-    def test_a_scale_of_zero_takes_the_mean_of_the_values(self):
-        query, key, value = inputs()
-        output = scaled_dot_product_attention(query, key, value, scale=0)
-        mean = [math.fsum(value[:, c].tolist()) / TK for c in range(D_V)]
-        close(output, [mean] * TQ, 1e-14)
-
-    def test_a_negative_scale_is_that_of_negated_keys(self):
-        query, key, value = inputs()
-        assert same_bits(
-            scaled_dot_product_attention(query, key, value, scale=-0.5),
-            scaled_dot_product_attention(query, -key, value, scale=0.5),
-        )
-
-    def test_the_default_scale_takes_the_width_of_the_keys_not_of_the_values(self):
-        # Width 4 and d_v = 1: the scores are ±2 ln 3 / 2 … the weights 3 and 1/3, of 10/3.
-        query = [[math.log(3.0), 0.0, 0.0, 0.0]]
-        key = [[2.0, 0, 0, 0], [-2.0, 0, 0, 0]]
-        output = scaled_dot_product_attention(query, key, [[1.0], [0.0]])
-        np.testing.assert_allclose(output, [[0.9]], rtol=1e-15)
-
-    def test_a_bias_is_added_after_the_scale(self):
-        # Zero keys: the scores are the bias alone, and ln 3 gives 3 of 4 only if unscaled.
-        output = scaled_dot_product_attention(
-            np.ones((1, 4)), np.zeros((2, 4)), [[1.0], [0.0]], bias=[[math.log(3.0), 0.0]]
-        )
-        np.testing.assert_allclose(output, [[0.75]], rtol=1e-15)
-
     def test_float16_scores_beyond_its_range_do_not_overflow(self):
         # 64·64·64 / √64 = 32768 and twice that, 65536 > 65504. In float16 the second is +∞.
         query = np.full((1, 64), 64.0, np.float16)
@@ -131,11 +104,6 @@ class TestScaledDotProductAttention:
         zeros = np.zeros((1, 1), np.float16)
         output = scaled_dot_product_attention(zeros, np.zeros((8192, 1), np.float16), value)
         np.testing.assert_array_equal(output, [[2.0]])
-
-    def test_float64_is_never_dropped(self):
-        # Equal weights of 1 and 1 + 2⁻⁴⁰, which float32 cannot tell apart.
-        output = scaled_dot_product_attention([[0.0]], [[1.0], [1.0]], [[1.0], [1.0 + 2.0**-40]])
-        assert output.item() == 1.0 + 2.0**-41
 
     def test_a_score_beyond_the_range_counts_as_an_infinity(self):
         single = np.float32
@@ -229,26 +197,6 @@ class TestMasking:
 class TestNobodyToAttendTo:
     """Zeros: no NaN, no warning."""
 
-    @pytest.mark.parametrize("dtype", FLOATS)
-    def test_a_fully_masked_row_is_zeros_and_no_other(self, dtype):
-        query, key, value = inputs(dtype, lead=(B,))
-        mask = np.ones((B, TQ, TK), bool)
-        mask[1, 3] = False
-        output = scaled_dot_product_attention(query, key, value, mask=mask)
-        np.testing.assert_array_equal((output == 0).all(axis=-1), ~mask.any(axis=-1))
-
-    def test_a_mask_of_all_false_is_zeros_whatever_the_values(self):
-        query, key, value = inputs()
-        value[:] = NAN
-        output = scaled_dot_product_attention(query, key, value, mask=False)
-        assert same_bits(output, np.zeros((TQ, D_V)))
-
-    def test_scores_that_are_all_minus_infinity_give_zeros(self):
-        bias = np.zeros((TQ, TK))
-        bias[2] = -INF
-        output = scaled_dot_product_attention(*inputs(), bias=bias)
-        np.testing.assert_array_equal((output == 0).all(axis=-1), np.arange(TQ) == 2)
-
     @pytest.mark.parametrize("mask", [None, True, False, np.ones((TQ, 0), bool)])
     def test_no_keys_give_zeros(self, mask):
         ones = np.ones((B, TQ, D_K)), np.ones((B, 0, D_K)), np.ones((B, 0, D_V))
@@ -331,53 +279,12 @@ class TestTheorems:
             assert (row >= allowed.min(axis=0) - slack * seen.any()).all()
             assert (row <= allowed.max(axis=0) + slack * seen.any()).all()
 
-    @given(problem=problems(), data=st.data())
-    def test_the_order_of_the_keys_does_not_matter(self, problem, data):
-        order = data.draw(st.permutations(range(len(problem.key))))
-        permuted = scaled_dot_product_attention(
-            problem.query, problem.key[order], problem.value[order], mask=problem.mask[:, order]
-        )
-        output = scaled_dot_product_attention(*problem.arrays, mask=problem.mask)
-        np.testing.assert_allclose(permuted, output, rtol=0, atol=1e-11)
-
-    @given(problem=problems(), data=st.data())
-    def test_each_query_is_answered_by_itself(self, problem, data):
-        order = data.draw(st.permutations(range(len(problem.query))))
-        permuted = scaled_dot_product_attention(
-            problem.query[order], problem.key, problem.value, mask=problem.mask[order]
-        )
-        output = scaled_dot_product_attention(*problem.arrays, mask=problem.mask)
-        np.testing.assert_allclose(permuted, output[order], rtol=0, atol=1e-11)
-
-    @given(problems(square=True))
-    def test_under_a_causal_mask_a_prefix_knows_nothing_of_the_rest(self, problem):
-        whole = scaled_dot_product_attention(*problem.arrays, causal=True)
-        for t in range(1, len(whole)):
-            prefix = (array[:t] for array in problem.arrays)
-            found = scaled_dot_product_attention(*prefix, causal=True)
-            np.testing.assert_allclose(found, whole[:t], rtol=0, atol=1e-11)
-
-    @given(problems(square=True))
-    def test_under_a_causal_mask_the_last_query_sees_everything(self, problem):
-        query, key, value = problem.arrays
-        last = scaled_dot_product_attention(query, key, value, mask=causal_mask(len(query)))[-1:]
-        full = scaled_dot_product_attention(query[-1:], key, value)
-        np.testing.assert_allclose(last, full, rtol=0, atol=1e-11)
-
     @given(problems(), st.integers(-(2**20), 2**20))
     def test_a_bias_that_is_the_same_for_all_keys_changes_nothing(self, problem, shift):
         output = scaled_dot_product_attention(*problem.arrays)
         shifted = scaled_dot_product_attention(*problem.arrays, bias=float(shift))
         # Scores up to 6e3 + 2²⁰ are rounded once more: 2e6 · 2⁻⁵² · 30, twice.
         np.testing.assert_allclose(shifted, output, rtol=0, atol=1e-7)
-
-    @given(problems())
-    def test_doubling_the_values_doubles_the_output(self, problem):
-        query, key, value = problem.arrays
-        doubled = scaled_dot_product_attention(query, key, value * -2)
-        expected = scaled_dot_product_attention(*problem.arrays) * -2
-        # A power of two rounds nothing, except where a weight makes a product denormal.
-        np.testing.assert_allclose(doubled, expected, rtol=0, atol=2.0**-1022)
 
 
 class TestSelfAttention:
@@ -397,25 +304,11 @@ class TestSelfAttention:
         expected = loops.attention(*(loops.matmul(x, w) for w in projections), **options)
         close(self_attention(x, *projections, **options), expected, 1e-11)
 
-    def test_projections_multiply_from_the_right(self):
-        # Columns of w_value pick coordinates 1 and 0: (2, 1) and (4, 3), averaged.
-        x, zeros = [[1.0, 2.0], [3.0, 4.0]], np.zeros((2, 1))
-        output = self_attention(x, zeros, zeros, [[0, 1, 0], [1, 0, 0]])
-        np.testing.assert_array_equal(output, [[3.0, 2.0, 0.0]] * 2)
-
     def test_queries_come_from_w_query_and_keys_from_w_key(self):
         # q = (0, 1), k = (ln 2, ln 4): row 1 weighs 2 : 4, row 0 alike.
         w_query, w_key = [[0.0], [1.0]], [[math.log(2)], [math.log(4)]]
         output = self_attention(np.eye(2), w_query, w_key, [[0.0], [3.0]])
         np.testing.assert_allclose(output, [[1.5], [2.0]], rtol=1e-15)
-
-    def test_the_default_scale_takes_the_width_of_a_key_not_of_the_embedding(self):
-        # d_model = 4, d_k = 1: the scale is 1, the scores 0 and ln 3, the weights 1 : 3.
-        x = [[1.0, 0, 0, 0], [0, 1.0, 0, 0]]
-        w_query = [[1.0], [1.0], [0], [0]]
-        w_key = [[0.0], [math.log(3)], [0], [0]]
-        output = self_attention(x, w_query, w_key, [[0.0], [4.0], [0], [0]])
-        np.testing.assert_allclose(output, [[3.0], [3.0]], rtol=1e-15)
 
     def test_what_stands_in_a_hidden_position_changes_no_bit_of_the_others(self):
         x, *projections = self.arrays()
@@ -426,17 +319,6 @@ class TestSelfAttention:
         output = self_attention(x, *projections, mask=mask)
         assert np.isnan(output[3]).all()
         assert same_bits(output[[0, 1, 2, 4]], clean[[0, 1, 2, 4]])
-
-    def test_a_position_with_nobody_to_attend_to_gets_zeros(self):
-        output = self_attention(*self.arrays(), causal=True, offset=-1)
-        np.testing.assert_array_equal((output == 0).all(axis=-1), np.arange(self.T) == 0)
-
-    @given(data=st.data())
-    def test_permuting_the_positions_permutes_the_outputs(self, data):
-        order = data.draw(st.permutations(range(self.T)))
-        x, *projections = self.arrays()
-        permuted = self_attention(x[order], *projections)
-        close(permuted, self_attention(x, *projections)[order])
 
 
 OPTIONS = [

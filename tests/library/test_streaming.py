@@ -209,6 +209,14 @@ class TestAccuracy:
         output = streaming_attention(zeros, zeros, value, bias=bias, block_size=2)
         np.testing.assert_array_equal(output, [[3]] * 3)
 
+    @pytest.mark.parametrize("scores", [[88.5, 88.5, 88.5], [-100, -101, -102]])
+    def test_exponentials_that_leave_the_range_beside_usual_ones(self, scores):
+        query, key = np.array([[1], [0]], np.float32), np.array([scores], np.float32).T
+        value = np.array([[0.25], [0.5], [0.125]], np.float32)  # weighted sums stay finite
+        for block_size in [1, None]:
+            output = streaming_attention(query, key, value, block_size=block_size)
+            close(output, attend(query, key, value), 1e-6)
+
     @pytest.mark.parametrize("score", [-90.0, -15.0, -7.0, 0.0, 7.0, 80.0])
     @pytest.mark.parametrize(
         "dtype, numbers",
