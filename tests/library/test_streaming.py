@@ -425,14 +425,13 @@ class TestCost:
         x = normals(*3 * [(1024, 64)])
 
         def seconds(**options):
-            times = []
-            for _ in range(3):
-                start = time.process_time()
-                streaming_attention(*x, block_size=64, **options)
-                times.append(time.process_time() - start)
-            return min(times)
+            start = time.process_time()
+            streaming_attention(*x, block_size=64, **options)
+            return time.process_time() - start
 
-        assert seconds(**options) < seconds() / 2  # a sixteenth of the blocks, or two
+        # A sixteenth of the blocks, or two. In turn, as the machine may be busy for a while.
+        some, every = zip(*((seconds(**options), seconds()) for _ in range(9)), strict=True)
+        assert min(some) < min(every) / 2
 
 
 @st.composite
