@@ -1,7 +1,5 @@
 """List every statement of the book: its number, what it says, its proof and its test."""
 
-import itertools
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +9,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-
-HYPOTHESIS = re.compile(r"(Let|Assume|Write)\b|For\b.*\blet\b")
 
 
 class theorem_index(nodes.General, nodes.Element):  # type: ignore[misc]
@@ -27,52 +23,14 @@ class TheoremIndex(SphinxDirective):
         return [theorem_index()]
 
 
-def sentences(blocks: list[nodes.Node]) -> list[list[nodes.Node]]:
-    """Return the sentences of paragraphs, each with the displayed formulas that it goes through."""
-    found: list[list[nodes.Node]] = [[]]
-    for block, following in itertools.zip_longest(blocks, blocks[1:]):
-        if isinstance(block, nodes.math_block):
-            formula = nodes.math_block("", block.astext(), number=None, nowrap=block["nowrap"])
-            found[-1].append(formula)
-        else:
-            for child in block.children:
-                if isinstance(child, nodes.Text):
-                    first, *more = re.split(r"(?<=\.)\s+", child.replace("\n", " "))
-                    found[-1].append(nodes.Text(first))
-                    found += [[nodes.Text(part)] for part in more]
-                else:
-                    found[-1].append(child.deepcopy())
-        end = block.astext().rstrip()[-1:]
-        if end == "." or (end == ":" and not isinstance(following, nodes.math_block)):
-            found.append([])
-    return [sentence for sentence in found if "".join(node.astext() for node in sentence).strip()]
-
-
 def what_it_says(content: nodes.Element) -> list[nodes.Node]:
-    """Return the first sentence of a statement that is no hypothesis, as blocks."""
-    blocks = [n for n in content.children if isinstance(n, nodes.paragraph | nodes.math_block)]
-    listed = [n for n in content.findall(nodes.paragraph) if isinstance(n.parent, nodes.list_item)]
-    said = sentences(blocks)
-    chosen = next(
-        (one for one in [*said, *sentences(listed)] if not HYPOTHESIS.match(text(one))), said[0]
-    )
-    if isinstance(chosen[0], nodes.Text):
-        start = re.sub(r"^Then\b[, ]*", "", chosen[0])
-        chosen[0] = nodes.Text(start[:1].upper() + start[1:])
-    found: list[nodes.Node] = []
-    for node in chosen:
-        if isinstance(node, nodes.math_block):
-            found.append(node)
-        elif node.astext().strip():
-            if not found or isinstance(found[-1], nodes.math_block):
-                found.append(nodes.paragraph())
-            found[-1] += node
-    return found
-
-
-def text(sentence: list[nodes.Node]) -> str:
-    """Return the words of a sentence."""
-    return "".join(node.astext() for node in sentence).lstrip()
+    """Return a copy of a statement, without the anchors and numbers that its page has."""
+    copy = content.deepcopy()
+    for node in copy.findall(nodes.Element):
+        node["ids"], node["names"] = [], []
+    for formula in copy.findall(nodes.math_block):
+        formula.attributes.update(label=None, number=None)
+    return list(copy.children)
 
 
 class FillTheoremIndex(SphinxPostTransform):

@@ -3,13 +3,9 @@
 import re
 import sys
 
-import pytest
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
-from myst_parser.config.main import MdParserConfig
-from myst_parser.mdit_to_docutils.base import DocutilsRenderer
-from myst_parser.parsers.mdit import create_md_parser
 
 from tests.pages.sources import BOOK, ROOT
 from tests.pages.test_theorems import STATEMENTS, checks
@@ -19,38 +15,18 @@ import source_pages
 import theorems
 
 
-def read(text: str) -> nodes.document:
-    """Return a statement as Sphinx hands it on."""
-    config = MdParserConfig(enable_extensions={"dollarmath"})
-    parser = create_md_parser(config, DocutilsRenderer)
-    document = new_document("statement", get_default_settings())
-    parser.options["document"] = document
-    parser.render(text)
-    return document
-
-
-def said(text: str) -> str:
-    blocks = theorems.what_it_says(read(text))
-    return " | ".join(block.astext().strip() for block in blocks)
-
-
 class TestWhatItSays:
-    @pytest.mark.parametrize(
-        "statement, expected",
-        [
-            ("One is one. Two is two.", "One is one."),
-            ("Let $x$ be 1. Then $x$ is odd. So is 3.", "x is odd."),
-            ("Let it be.\n\nThen\n\n$$\na = b.\n$$", "a = b."),
-            ("Let it be. Then at\n\n$$\na = b,\n$$\n\nit ends. More.", "At | a = b, | it ends."),
-            ("Assume:\n\n- **A**: this.\n- **B**: that.\n\nThen it holds.", "It holds."),
-            ("Let it be.\n\n1. It is so. And so.\n2. Else.", "It is so."),
-            ("Let it be.", "Let it be."),
-        ],
-    )
-    def test_it_is_the_first_sentence_that_is_no_hypothesis(
-        self, statement: str, expected: str
-    ) -> None:
-        assert said(statement) == expected
+    def test_it_is_the_whole_statement_without_a_second_anchor(self) -> None:
+        page = new_document("page", get_default_settings())
+        formula = nodes.math_block("", "a = b", label="eq-a", number=1, ids=["equation-eq-a"])
+        item = nodes.list_item("", nodes.paragraph("", "It is so."), ids=["so"])
+        page += [nodes.paragraph("", "Let it be."), formula, nodes.bullet_list("", item)]
+        copy = nodes.container("", *theorems.what_it_says(page))
+        assert copy.astext() == page.astext()
+        assert not any(node["ids"] for node in copy.findall(nodes.Element))
+        (copied,) = copy.findall(nodes.math_block)
+        assert (copied["label"], copied["number"]) == (None, None)
+        assert formula["label"] == "eq-a"
 
 
 class TestTests:
