@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import trying
 from addresses import EXAMPLE
 from docutils import nodes
 from source_pages import DERIVATIONS, defined_in
@@ -416,8 +417,13 @@ def page(
     return [
         card(data, pages, superseded_by),
         nodes.paragraph("", "", *prose(curled(data["why"]))),
+        raw(trying.buttons(data["id"])),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section("expected", *arrays(data, "expected"), title=[nodes.Text("Expected values")]),
+        *(
+            section(name, *content, title=[nodes.Text(title)])
+            for name, title, content in trying.sections_of(data["id"])
+        ),
         section(
             "derivation",
             nodes.paragraph("", "", *prose(curled(data["derivation"]["method"]))),
@@ -452,7 +458,8 @@ class WorkedExamplePage(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the data and lay it out."""
         root, name = Path(self.env.srcdir), self.arguments[0]
-        self.env.note_dependency(str(root / DATA / f"{name}.json"))
+        for path in (DATA / f"{name}.json", trying.SLIPS):
+            self.env.note_dependency(str(root / path))
         found = documents(root)
         newer = [one for one, data in found.items() if data["supersedes"] == name]
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}

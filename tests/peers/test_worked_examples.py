@@ -1,11 +1,20 @@
 """The worked examples, answered by PyTorch and JAX: tensors are read as they come."""
 
+import contextlib
+import io
+import sys
+
 import numpy as np
 import pytest
 
-from selfattn_ref.worked_examples import cases
+import selfattn_ref
+from selfattn_ref.worked_examples import cases, ids, load
+from tests.pages.sources import BOOK
 from tests.peers import peer
 from tests.peers.calls import jax_attention
+
+sys.path.insert(0, str(BOOK / "_ext"))
+import trying
 
 # The two know no cap and no offset, and PyTorch takes either a mask or is_causal.
 CALLS = [
@@ -47,3 +56,22 @@ def test_jax_agrees_in_float32(call):
 
     agreement = call.test(attention)
     assert agreement.convention in (None, "uniform", "upper-left", "true-attends")
+
+
+@pytest.mark.parametrize("library", ["PyTorch", "JAX"])
+@pytest.mark.parametrize("name", [name for name in ids() if load(name).calls])
+def test_the_lines_on_the_page_of_an_example_run(name, library):
+    peer("torch" if library == "PyTorch" else "jax")
+    lines = trying.snippets(name)[library]
+    mine = lines.partition("return ")[2].partition("(")[0]
+
+    def back(*args, **keywords):
+        """Answer with the library; what comes in are arrays of the other one."""
+        assert not any(isinstance(x, np.ndarray) for x in (*args, *keywords.values()))
+        theirs = trying.ATTENTION if mine == "my_attention" else mine.removeprefix("my_")
+        given = {n: np.asarray(x) if hasattr(x, "shape") else x for n, x in keywords.items()}
+        return getattr(selfattn_ref, theirs)(*map(np.asarray, args), **given)
+
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(lines, {mine: back})
+    assert said.getvalue().startswith(f"{name} checked: ")

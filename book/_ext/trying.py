@@ -1,0 +1,184 @@
+"""What one does with an example: take it along, test a function with it, see what it catches."""
+
+import contextlib
+import functools
+import html
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from selfattn_ref.worked_examples.slips import Slip
+
+FOLDER = "examples"  # beside the catalog
+ARCHIVE = "worked-examples.zip"
+SLIPS = Path("selfattn_ref", "worked_examples", "slips.py")
+ATTENTION = "scaled_dot_product_attention"
+
+
+# Files
+
+
+def write_files(app: Sphinx, exception: Exception | None) -> None:
+    """Put the data of all examples into the site, each by itself and all in one archive."""
+    if exception is not None or app.builder.format != "html":
+        return
+    from selfattn_ref.worked_examples.__main__ import export
+
+    folder = Path(app.outdir, FOLDER)
+    with contextlib.redirect_stdout(io.StringIO()):
+        export(folder)
+    files = sorted(p for p in folder.iterdir() if p.suffix in (".json", ".npz"))
+    with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in files:  # a fixed date, so that two builds give one archive
+            archive.writestr(zipfile.ZipInfo(f"worked-examples/{path.name}"), path.read_bytes())
+
+
+def buttons(name: str) -> str:
+    """Return links to the files of an example."""
+    files = {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz", "All examples (.zip)": ARCHIVE}
+    links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
+    return f'<p class="buttons">{" ".join(links)}</p>'
+
+
+# Calls
+
+
+def snippets(name: str) -> dict[str, str]:
+    """Return, for NumPy, PyTorch and JAX, the lines that test a function with an example."""
+    from selfattn_ref.worked_examples import load
+
+    calls = load(name).calls
+    place = next((i for i, call in enumerate(calls) if call.function == ATTENTION), 0)
+    written = repr(calls[place]).partition(": ")[2]
+    mine = "my_attention" if calls[place].function == ATTENTION else f"my_{calls[place].function}"
+    load_it = f'call = load("{name}").calls[{place}]  # {mine}({written.partition("(")[2]}'
+    imported = "from selfattn_ref.worked_examples import load\n"
+
+    arrays = [n for n, x in calls[place].kwargs.items() if hasattr(x, "shape")]  # mask, bias
+
+    def converted(function: str) -> str:
+        lines = [
+            "def from_numpy(*args, **keywords):",
+            f"    args = [{function}(x) for x in args]",
+            *(f'    keywords["{n}"] = {function}(keywords["{n}"])' for n in arrays),
+            f"    return {mine}(*args, **keywords)",
+        ]
+        return "\n".join(lines)
+
+    test_it = f"{load_it}\nprint(call.test(from_numpy))"
+    return {
+        "NumPy": f"{imported}\n{load_it}\nprint(call.test({mine}))",
+        "PyTorch": f"import torch\n{imported}\n{converted('torch.tensor')}\n\n{test_it}",
+        "JAX": f"import jax.numpy as jnp\n{imported}\n{converted('jnp.asarray')}\n\n{test_it}",
+    }
+
+
+def sections_of(name: str) -> Iterator[tuple[str, str, list[nodes.Node]]]:
+    """Yield id, title and content of what can be tried with an example."""
+    from selfattn_ref.worked_examples import load
+
+    calls = load(name).calls
+    if not calls:
+        return
+    known = nodes.bullet_list()
+    for call in calls:
+        text = nodes.paragraph("", "", nodes.literal("", repr(call).partition(": ")[2]))
+        if call.conventions:
+            text += nodes.Text(": " + _kinds(call.because))
+        elif call.raises:
+            text += nodes.Text(" must raise an error: " + " ".join(call.because.values()))
+        known += nodes.list_item("", text)
+    code: list[nodes.Node] = []
+    for number, (library, lines) in enumerate(snippets(name).items()):
+        block = nodes.literal_block(lines, lines, language="python")
+        if number == 0:
+            code.append(block)
+        else:
+            code += [_raw(f'<details class="aside"><summary>In {library}</summary>'), block]
+            code.append(_raw("</details>"))
+    yield (
+        "test",
+        "Test a function of yours",
+        [
+            nodes.paragraph("", "The example knows what these calls give:"),
+            known,
+            nodes.paragraph("", "Put a function of yours in the place of ours:"),
+            *code,
+        ],
+    )
+    if caught := slips_of().get(name):
+        listed = "".join(
+            f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {html.escape(one.effect)}'
+            for one in caught
+        )
+        yield (
+            "slips",
+            "Slips that it catches",
+            [_raw(f'<ul class="slips">{listed}</ul>')],
+        )
+
+
+def _kinds(because: Mapping[str, str]) -> str:
+    """Return the conventions and what each is, as a sentence."""
+    return "; ".join(f"{name}: {why.rstrip('.')}" for name, why in because.items()) + "."
+
+
+def _raw(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="html")
+
+
+# Slips
+
+
+@functools.cache
+def slips_of() -> dict[str, list["Slip"]]:
+    """Return the slips that each example catches: run here, against every example."""
+    from selfattn_ref.worked_examples import slips
+
+    found: dict[str, dict[str, None]] = {}
+    for name, calls in slips.matrix().items():
+        for call in calls:
+            found.setdefault(call.example, {})[name] = None
+    return {example: [slips.SLIPS[name] for name in names] for example, names in found.items()}
+
+
+class SlipCatalog(SphinxDirective):
+    """``{slip-catalog}``: every slip, how it happens, and which examples catch it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Run all slips against all examples and list what came of it."""
+        from selfattn_ref.worked_examples import slips
+
+        self.env.note_dependency(str(Path(self.env.srcdir, SLIPS)))
+        self.env.note_reread()  # a new example may catch one
+        rows = []
+        for name, calls in slips.matrix().items():
+            slip = slips.SLIPS[name]
+            ids = dict.fromkeys(call.example for call in calls)
+            shown = " ".join(f'<a href="../{one}/index.html">{one}</a>' for one in ids)
+            seen = f' <a href="{html.escape(slip.seen)}">Seen in public</a>.' if slip.seen else ""
+            rows.append(
+                f'<dt id="{name}"><code>{name}</code></dt>'
+                f"<dd><p>{html.escape(_sentence(slip.effect))} {html.escape(_sentence(slip.note))}"
+                f'{seen}</p><p class="caught">Caught by {shown}</p></dd>'
+            )
+        return [_raw(f'<dl class="slips">{"".join(rows)}</dl>')]
+
+
+def _sentence(text: str) -> str:
+    """Return a text as a sentence."""
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def setup(app: Sphinx) -> dict[str, bool | str]:
+    """Register the extension."""
+    app.add_directive("slip-catalog", SlipCatalog)
+    app.connect("build-finished", write_files)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
