@@ -4,6 +4,7 @@ import contextlib
 import functools
 import html
 import io
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -82,6 +83,8 @@ def snippets(name: str) -> dict[str, str]:
 
 def sections_of(name: str) -> Iterator[tuple[str, str, list[nodes.Node]]]:
     """Yield id, title and content of what can be tried with an example."""
+    from examples import prose
+
     from selfattn_ref.worked_examples import load
 
     calls = load(name).calls
@@ -91,7 +94,7 @@ def sections_of(name: str) -> Iterator[tuple[str, str, list[nodes.Node]]]:
     for call in calls:
         text = nodes.paragraph("", "", nodes.literal("", repr(call).partition(": ")[2]))
         if call.conventions:
-            text += nodes.Text(": " + _kinds(call.because))
+            text += [nodes.Text(": "), *prose(_kinds(call.because))]
         elif call.raises:
             text += nodes.Text(" must raise an error: " + " ".join(call.because.values()))
         known += nodes.list_item("", text)
@@ -115,7 +118,7 @@ def sections_of(name: str) -> Iterator[tuple[str, str, list[nodes.Node]]]:
     )
     if caught := slips_of().get(name):
         listed = "".join(
-            f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {html.escape(one.effect)}'
+            f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {_typeset(one.effect)}'
             for one in caught
         )
         yield (
@@ -166,7 +169,7 @@ class SlipCatalog(SphinxDirective):
             seen = f' <a href="{html.escape(slip.seen)}">Seen in public</a>.' if slip.seen else ""
             rows.append(
                 f'<dt id="{name}"><code>{name}</code></dt>'
-                f"<dd><p>{html.escape(_sentence(slip.effect))} {html.escape(_sentence(slip.note))}"
+                f"<dd><p>{_typeset(_sentence(slip.effect))} {_typeset(_sentence(slip.note))}"
                 f'{seen}</p><p class="caught">Caught by {shown}</p></dd>'
             )
         return [_raw(f'<dl class="slips">{"".join(rows)}</dl>')]
@@ -175,6 +178,11 @@ class SlipCatalog(SphinxDirective):
 def _sentence(text: str) -> str:
     """Return a text as a sentence."""
     return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _typeset(text: str) -> str:
+    """Return a text as HTML, d_k with its index."""
+    return re.sub(r"\b([A-Za-z])_([A-Za-z])\b", r"<i>\1</i><sub>\2</sub>", html.escape(text))
 
 
 def setup(app: Sphinx) -> dict[str, bool | str]:
