@@ -47,6 +47,14 @@ def markdown(targets: Sequence[Target], rows: Sequence[Row], about: str) -> str:
         f"{'met' if t.met else '**missed**'} |"
         for t in targets
     ]
+    floor = [t["limit"].ratio(t["PyTorch"]) for _, t in rows if {"limit", "PyTorch"} <= t.keys()]
+    if floor:
+        lines += [
+            "",
+            f"The limit, the least that NumPy has to compute, takes {min(floor):.2f} to "
+            f"{max(floor):.2f} times as long as PyTorch here. Where that is above 1, PyTorch's "
+            "products or exponentials are faster than NumPy's, and no form in NumPy can reach it.",
+        ]
     names = list(dict.fromkeys(name for _, timings in rows for name in timings))
     names.remove("streaming")
     lines += [
