@@ -367,8 +367,6 @@ class _Plan:
         *leading, length, _ = given.output_shape
         queries, keys = _boundary.block_pair(block_size) or (_BLOCK_QUERIES, _BLOCK_KEYS)
         casts = given.key.dtype != given.compute or given.value.dtype != given.compute
-        if casts and block_size is None:
-            queries *= 2  # what is cast serves more of them
         queries = min(queries, max(length, 1))
         # For few queries, keys and values that have to be cast are larger than the scores.
         rows = max(queries, given.key.shape[-1] + given.value.shape[-1] if casts else 0)
