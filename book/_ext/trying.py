@@ -5,6 +5,7 @@ import functools
 import html
 import io
 import re
+import textwrap
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -59,7 +60,10 @@ def snippets(name: str) -> dict[str, str]:
     place = next((i for i, call in enumerate(calls) if call.function == ATTENTION), 0)
     written = repr(calls[place]).partition(": ")[2]
     mine = "my_attention" if calls[place].function == ATTENTION else f"my_{calls[place].function}"
-    load_it = f'call = load("{name}").calls[{place}]  # {mine}({written.partition("(")[2]}'
+    called = f"{mine}({written.partition('(')[2]}"
+    load_it = f'call = load("{name}").calls[{place}]\n' + textwrap.fill(
+        called, 74, initial_indent="# ", subsequent_indent="#   "
+    )
     imported = "from selfattn_ref.worked_examples import load\n"
 
     arrays = [n for n, x in calls[place].kwargs.items() if hasattr(x, "shape")]  # mask, bias

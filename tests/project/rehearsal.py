@@ -203,6 +203,7 @@ mystnb:
     caption: |
       The half points where the whole does.
 ---
+assert 3 / 1 == 1.5 / 0.5  # the caption's claim
 figures.plane(
     vectors=[("x", [1, 3], "ink"), ("h", [0.5, 1.5], "ink")],
     limits=(0, 2, 0, 4),

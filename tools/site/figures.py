@@ -2,7 +2,7 @@
 
 from tools.site.access import least_contrast
 from tools.site.budgets import Reading, budget, counted
-from tools.site.visit import PHONE_DARK, WIDE, WIDE_DARK, Visit
+from tools.site.visit import PHONE_DARK, WIDE, Visit
 
 SMALLEST = 12  # px, as rendered
 DRAWING = "main svg"
@@ -16,7 +16,7 @@ def text_size(visit: Visit) -> Reading | None:
     return Reading(min(t["size"] for t in texts), faults) if texts else None
 
 
-@budget("contrast in figures", "≥ 4.5", WIDE, WIDE_DARK, badness=lambda value: -value)
+@budget("contrast in figures", "≥ 4.5", WIDE, PHONE_DARK, badness=lambda value: -value)
 def text_contrast(visit: Visit) -> Reading | None:
     """Measure the contrast of each text of a figure with the shape behind it, or the page."""
     texts = visit.measure("drawing", "figure_text") if visit.has(DRAWING) else []

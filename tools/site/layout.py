@@ -3,13 +3,13 @@
 import statistics
 
 from tools.site.budgets import Reading, budget
-from tools.site.visit import HEIGHTS, PHONE_DARK, WIDE, Mode, Visit
+from tools.site.visit import FORCED_DARK, HEIGHTS, PHONE_DARK, WIDE, Mode, Visit
 
 MEASURE = (62, 74)  # characters per line
 ENOUGH = 10  # full lines that a page must have to tell its measure
 
 
-@budget("px beyond the window", "0", Mode(320), PHONE_DARK, Mode(768), WIDE, Mode(text=200))
+@budget("px beyond the window", "0", Mode(320), PHONE_DARK, Mode(768), WIDE, FORCED_DARK)
 def sideways(visit: Visit) -> Reading:
     """Measure how far the page scrolls sideways."""
     found = visit.measure("sideways")

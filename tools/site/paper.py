@@ -2,16 +2,16 @@
 
 from tools.site.access import least_contrast
 from tools.site.budgets import Reading, budget, counted
-from tools.site.visit import PRINTED, PRINTED_DARK, Visit
+from tools.site.visit import PRINTED_DARK, Visit
 
 
-@budget("contrast on paper", "≥ 4.5", PRINTED, PRINTED_DARK, badness=lambda value: -value)
+@budget("contrast on paper", "≥ 4.5", PRINTED_DARK, badness=lambda value: -value)
 def print_contrast(visit: Visit) -> Reading:
-    """Measure the contrast of all text with white paper, from either theme."""
+    """Measure the contrast of all text with white paper, from the theme that is far from it."""
     return least_contrast(visit.measure("contrast", onWhite=True))
 
 
-@budget("flaws on paper", "0", PRINTED)
+@budget("flaws on paper", "0", PRINTED_DARK)
 def print_flaws(visit: Visit) -> Reading:
     """List controls that are printed, folded text that is not, and code that is cut."""
     cut = [f"{b['element']}: {b['value']} px cut" for b in visit.measure("code") if b["value"] > 0]
