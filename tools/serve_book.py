@@ -84,7 +84,8 @@ def serving(site: Path, prefix: str = "/", quiet: bool = True) -> Iterator[str]:
     """Serve a folder in the background on a free port; yield its address."""
     handler = functools.partial(Handler, directory=str(site), prefix=prefix, quiet=quiet)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # It looks 50 times a second whether it shall end.
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{prefix}"
         server.shutdown()
 

@@ -619,8 +619,10 @@ def _plane(
     count = np.arange(np.ceil(limits[0] / step - 1e-9), limits[1] / step + 1e-9)
     digits = max(len(name.partition(".")[2]) for _, name in rows)
     frame.x_axis([(k * step, number(k * step, digits)) for k in count], x_label, lines=True)
-    for ends in ([(limits[0], 0), (limits[1], 0)], [(0, bottom), (0, top)]):
-        canvas.path(frame(ends), "axis")
+    if bottom <= 0 <= top:
+        canvas.path(frame([(limits[0], 0), (limits[1], 0)]), "axis")
+    if limits[0] <= 0 <= limits[1]:
+        canvas.path(frame([(0, bottom), (0, top)]), "axis")
     return frame
 
 

@@ -10,7 +10,7 @@ from tools.site.budgets import Reading, budget, counted
 from tools.site.visit import FORCED_DARK, PHONE_DARK, WIDE, Visit
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
-# Formulas, drawings and the cells of matrices are empty while axe looks, and code is one piece: that
+# Formulas, drawings and the cells of matrices are empty while axe looks, and code is one piece; it
 # takes half the time. `text_contrast` measures the colors within them, its like those of figures,
 # and no other rule speaks of parts of them.
 RUN_AXE = """async (tags) => {

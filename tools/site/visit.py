@@ -22,7 +22,7 @@ FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nobody else is really asked
 ]
-HEIGHTS = {320: 640, 390: 844, 768: 1024, 1280: 800, 1920: 1080}
+HEIGHTS = {320: 640, 390: 844, 768: 1024, 1280: 800}
 SCRIPTS = Path(__file__).parent
 # Runs before the page's own scripts. The console tells of violations, too, but not of all.
 LISTEN = """
