@@ -261,6 +261,9 @@ CLAIMS = {
         x["weights"].any(axis=-1).all() and x["weights_true_hides"].any(axis=-1).all()
         and nowhere_close(x["output"], x["output_true_hides"])
     ),
+    "SA057: the step lowers the loss, and equal keys have nothing to tell a query": lambda x: (
+        x["loss_after"] < x["loss"] and x["d_query"] == 0 and abs(x["d_key"]).min() > 0
+    ),
 }  # fmt: skip
 
 
