@@ -165,6 +165,8 @@ def rotation_by_position(inputs: Inputs) -> Expected:
         "frequencies": frequencies,
         "rotated_query": everywhere(query),
         "rotated_key": everywhere(key),
+        "rotated_query_neighbors": everywhere(query, neighbors=True),
+        "rotated_key_neighbors": everywhere(key, neighbors=True),
         "scores": scores,
         "scores_shifted": shifted,
         "scores_by_distance": by_distance,
@@ -258,6 +260,8 @@ def gradient_by_hand(inputs: Inputs) -> Expected:
 
         require_agreement(f"d_{name}", gradient, central_differences(of_one, inputs[name]))
     return {
+        **dict(zip(("query", "key", "value"), (query, key, value), strict=True)),
+        "weights": attend(query, key, value).weights,
         "loss": loss(),
         "d_value": back.d_value,
         "d_weights": back.d_weights,

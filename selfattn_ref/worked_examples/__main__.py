@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="test a function of yours",
         description="Call module:function as f(query, key, value, **keywords), with mask, bias, "
         "scale, soft_cap, causal and offset where an example needs them; heads come already "
-        "repeated. Modules in the current folder are found.",
+        "repeated. In the place of another function it is called as that one. Modules in the "
+        "current folder are found.",
     )
     command.add_argument("id", metavar="ID", help="an example, or all")
     command.add_argument("target", metavar="MODULE:FUNCTION")

@@ -18,7 +18,7 @@ from tests.examples.test_data import TEXTS
 MODULE = """
 import numpy as np
 from selfattn_ref import scaled_dot_product_attention as right
-from selfattn_ref import softmax
+from selfattn_ref import scaled_dot_product_attention_vjp, softmax
 
 
 def wrong(query, key, value, **keywords):
@@ -36,6 +36,14 @@ def plain(q, k, v, *, mask=None):
 
 def scaled(q, k, v, *, scale):
     return right(q, k, v, scale=scale)
+
+
+def gradients(query, key, value, d_output, **keywords):
+    return tuple(scaled_dot_product_attention_vjp(query, key, value, d_output, **keywords))
+
+
+def gradients_in_another_order(*args, **keywords):
+    return gradients(*args, **keywords)[::-1]
 
 
 def fails(query, key, value, **keywords):
@@ -136,6 +144,24 @@ class TestCheck:
         code, out, _ = run("check", "SA005", "mine:softmax", "--function", "softmax")
         assert code == 0
         assert re.match(r"SA005 checked: softmax\(x\) agrees \(5 numbers, .*\)\n", out)
+
+    def test_so_is_one_that_returns_several(self, run):
+        chosen = ("--function", "scaled_dot_product_attention_vjp")
+        code, out, _ = run("check", "all", "mine:gradients", *chosen)
+        assert code == 0
+        assert "d_output, mask) follows the convention zeros (18 numbers" in out
+        assert "d_output) agrees (27 numbers" in out
+        assert out.endswith("\n2 calls of 2 examples: 2 right\n")
+        code, out, _ = run("check", "SA031", "mine:gradients_in_another_order", *chosen)
+        assert code == 1
+        assert "\n  d_query: 9 of 9 entries differ\n" in out
+        assert "\n  d_value: 9 of 9 entries differ\n" in out
+
+    @pytest.mark.parametrize("function", sorted({c.function for i in ids() for c in load(i).calls}))
+    def test_every_function_that_is_called_can_be_chosen(self, run, function):
+        code, out, _ = run("check", "all", f"selfattn_ref:{function}", "--function", function)
+        assert code == 0
+        assert out.endswith(f"{len(cases(function))} right\n")
 
     @pytest.mark.parametrize(
         "arguments, message",

@@ -279,6 +279,7 @@ class TestTheLibraryReproducesEveryExample:
             "output": lib.scaled_dot_product_attention(query, key, value, mask=mask),
             **dict(zip(("d_query", "d_key", "d_value"), back, strict=True)),
             "output_uniform": (lib.softmax(np.where(mask, scores, -1e9)) @ value)[0],
+            "d_value_uniform": lib.softmax(np.where(mask, scores, -1e9)).T @ d_output,
             "output_unmasked": lib.scaled_dot_product_attention(query[:1], key, value)[0],
             "nan_in_output": np.isnan(by_the_book @ value),
             "nan_in_d_value": np.isnan(by_the_book.T @ d_output),
@@ -299,7 +300,7 @@ class TestTheLibraryReproducesEveryExample:
     @staticmethod
     def sa024(lib, given):
         w_query, w_key, _ = matrices(given)
-        computed = {}
+        computed = dict(zip(ROLES, projected(given), strict=True))
         for number, length in (("five", 5), ("six", 6)):
             words, mask = given["embeddings"][:length], lib.causal_mask(length)
             scores = lib.scaled_scores(words @ w_query, words @ w_key)
@@ -318,6 +319,7 @@ class TestTheLibraryReproducesEveryExample:
             steps.append(cache.attend(*(role[t : t + 1] for role in roles))[0])
             lengths.append(len(cache))
         return {
+            "query": roles[0],
             "key": cache.keys,
             "value": cache.values,
             "output": steps,
@@ -410,6 +412,8 @@ class TestTheLibraryReproducesEveryExample:
             "frequencies": np.arctan2([units[0, 2], units[1, 3]], [units[0, 0], units[1, 1]]),
             "rotated_query": turned(query, positions),
             "rotated_key": turned(key, positions),
+            "rotated_query_neighbors": turned(query, positions, interleaved=True),
+            "rotated_key_neighbors": turned(key, positions, interleaved=True),
             "scores": scores(positions),
             "scores_shifted": scores(positions + given["shift"]),
             "scores_by_distance": passing @ given["key"],
@@ -460,6 +464,8 @@ class TestTheLibraryReproducesEveryExample:
         back = lib.scaled_dot_product_attention_vjp(query, key, value, d_output)
         d_x, *d_matrices = lib.self_attention_vjp(words, *matrices(given), d_output)
         return {
+            **dict(zip(ROLES, (query, key, value), strict=True)),
+            "weights": weights,
             "loss": np.sum(lib.self_attention(words, *matrices(given)) * d_output),
             "d_value": back[2],
             "d_weights": d_output @ value.T,
@@ -479,6 +485,7 @@ class TestTheLibraryReproducesEveryExample:
         chosen = np.take_along_axis(probabilities, targets[:, None], axis=1)[:, 0]
         one = [slice(t, t + 1) for t in range(4)]
         return {
+            "log_probabilities": lib.log_softmax(logits),
             "target_probabilities": chosen,
             "surprise": [lib.cross_entropy(logits[t], targets[t]) for t in one],
             "cross_entropy": lib.cross_entropy(logits, targets),
