@@ -151,7 +151,7 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
         {
             0: r"\bone column an? (\w+)" if dimension > 1 else r"\b[Ff]or each (\w+)\b",
             1: r"\b[Oo]ne row an? (\w+)|\b[Oo]ne (\w+) a row|\bat each (\w+)",
-            2: r"\b(?:table an?|each) ((?:query |key/value )?head|scale)\b",
+            2: r"\b(?:table an?|each) ((?:query |key/value )?head|query|scale|sentence)\b",
         }[axis],
         text,
     )

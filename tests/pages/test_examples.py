@@ -120,6 +120,18 @@ class TestTables:
         scales = DOCUMENTS["SA013"]["inputs"]["scales"]["value"]
         assert captions == [f"scale {scale}" for scale in scales]
 
+    @pytest.mark.parametrize(
+        "example_id, name, thing",
+        [
+            ("SA027", "key_heads", "key/value head"),
+            ("SA030", "block_weighted", "query"),
+            *(("SA041", name, "sentence") for name in ("query", "mask", "weights", "output")),
+        ],
+    )
+    def test_a_table_says_what_it_is_of(self, example_id: str, name: str, thing: str) -> None:
+        drawn = BeautifulSoup(examples.tables(name, DOCUMENTS[example_id]), "lxml")
+        assert [caption.text for caption in drawn("caption")] == [f"{thing} 0", f"{thing} 1"]
+
 
 class TestPage:
     @EVERY_EXAMPLE
