@@ -211,6 +211,13 @@ def problems(ledger: Ledger, files: Mapping[str, Document]) -> list[str]:
                 "example never changes: restore it, give the correction a new id, and name "
                 f'{example_id} there as "supersedes".'
             )
+    for example_id, document in files.items():
+        wrong = document["supersedes"]
+        if wrong in files and files[wrong].get("withdrawn", {}).get("see") != example_id:
+            found.append(
+                f"{example_id} supersedes {wrong}, which has to be withdrawn: say there on which "
+                f'day, because of what, and "see": "{example_id}".'
+            )
     found += [
         f"{example_id} is released but its file is gone: restore it, it may be cited."
         for example_id, released in ledger.items()

@@ -31,7 +31,7 @@ import numpy as np
 
 import selfattn_ref
 from selfattn_ref.worked_examples import Call, WorkedExample, WorkedExampleMismatch, ids, load
-from selfattn_ref.worked_examples._files import cases, file_text
+from selfattn_ref.worked_examples._files import cases, file_content
 
 AGREES, DIFFERS, NOT_RUN = 0, 1, 2
 
@@ -112,7 +112,7 @@ def list_examples(function: str | None) -> int:
 def show(example_id: str) -> int:
     """Print what an example says, with six digits."""
     example = _ask(load, example_id)
-    print(example, example.why, sep="\n")
+    print(example, example.why, *_withdrawn(example), sep="\n")
     for title, values in (("Inputs", example.inputs), ("Expected values", example.expected)):
         print(f"\n{title}")
         for name, value in values.items():
@@ -123,8 +123,16 @@ def show(example_id: str) -> int:
         print("\nCalls")
         for call in example.calls:
             print(f"  {_described(call)}")
-    print(f"\nTo cite: {cited(example)}")
+    print(f"\nTo cite: {cited(example)}", _file(example), sep="\n")
     return AGREES
+
+
+def _withdrawn(example: WorkedExample) -> list[str]:
+    return [f"{example.id} was {example.withdrawn}"] if example.withdrawn else []
+
+
+def _file(example: WorkedExample) -> str:
+    return f"The file: {example.swhid} (changes with its prose; the digest does not)"
 
 
 def _described(call: Call) -> str:
@@ -154,7 +162,10 @@ def check(example_id: str, target: str, function: str) -> int:
     """Call a function as the examples say, and print a line for each call."""
     calls = [call for _, call in _ask(cases, function)]
     if example_id != "all":
-        every = _ask(load, example_id).calls
+        example = _ask(load, example_id)
+        if example.withdrawn:
+            raise CannotRunError(*_withdrawn(example))
+        every = example.calls
         calls = [call for call in every if call.function == function]
         if not calls:
             others = ", ".join(dict.fromkeys(call.function for call in every))
@@ -261,7 +272,7 @@ def export(folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("schema", *ids()):
-            write(f"{name}.json", file_text(name).encode())
+            write(f"{name}.json", file_content(name))
         for example_id in ids():
             path = folder / f"{example_id}.npz"
             example = load(example_id)
@@ -292,6 +303,7 @@ def verify(reference: str) -> int:
         print(f"{example.id} is another: {cited(example)}{version}")
         return DIFFERS
     print(f"{example.id} is the one that is cited: {example.title}{version}")
+    print(*_withdrawn(example), _file(example), sep="\n")
     return AGREES
 
 

@@ -1,4 +1,4 @@
-"""The digest of what an example says, by which a citation can be verified."""
+"""The digest of what an example says, by which a citation can be verified; the id of its file."""
 
 from __future__ import annotations
 
@@ -38,6 +38,12 @@ def digest(text: str) -> str:
     }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def content_id(content: bytes) -> str:
+    """Return the id that Software Heritage gives to a file: Git's, the SHA-1 of its bytes."""
+    blob = b"blob %d\0" % len(content) + content
+    return f"swh:1:cnt:{hashlib.sha1(blob, usedforsecurity=False).hexdigest()}"
 
 
 def _plain(value: Any) -> Any:

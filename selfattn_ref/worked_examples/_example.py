@@ -34,6 +34,18 @@ class Derivation(NamedTuple):
     function: str
 
 
+class Withdrawn(NamedTuple):
+    """Why an example is no longer used: since when, the reason, and the id that stands for it."""
+
+    on: str
+    because: str
+    see: str | None
+
+    def __str__(self) -> str:
+        see = f" See {self.see}." if self.see else ""
+        return f"withdrawn on {self.on}: {self.because}{see}"
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class WorkedExample:
     """Inputs, and every value that follows from them.
@@ -58,6 +70,9 @@ class WorkedExample:
         The first version of this package that has the example, such as ``"0.1.0"``.
     supersedes : str or None
         The id of the example that this one corrects.
+    withdrawn : Withdrawn or None
+        Since when and why the example is no longer used, and what to use instead. Its numbers
+        stay, so that a citation can be verified, but `cases` leaves it out.
     provenance : Provenance
         Where the inputs come from, and what is corrected in that source.
     inputs : mapping of str to numpy.ndarray, int or tuple of str
@@ -75,6 +90,9 @@ class WorkedExample:
         How far a computed value may be from the expected one.
     digest : str
         The SHA-256 of inputs, expected values, calls and tolerance, which never changes.
+    swhid : str
+        The id of its file at Software Heritage, ``swh:1:cnt:…``, which names every byte: it is
+        another when the prose improves.
 
     See Also
     --------
@@ -98,6 +116,7 @@ class WorkedExample:
     released: str
     since: str
     supersedes: str | None
+    withdrawn: Withdrawn | None
     provenance: Provenance
     # Any: words, an integer or an array. A union would make every use of an input a type error.
     inputs: Mapping[str, Any]
@@ -107,9 +126,10 @@ class WorkedExample:
     derivation: Derivation
     tolerance: Tolerance
     digest: str
+    swhid: str
 
     def __repr__(self) -> str:
-        return f"{self.id}: {self.title}"
+        return f"{self.id}: {self.title}{' (withdrawn)' if self.withdrawn else ''}"
 
     def check(self, *, within: Tolerance | None = None, **computed: ArrayLike) -> Agreement:
         r"""Compare computed values with the expected values of the same names.

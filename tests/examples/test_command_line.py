@@ -13,6 +13,7 @@ import selfattn_ref
 from derivations.documents import DATA
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.__main__ import main
+from tests.examples.each import IN_USE
 from tests.examples.test_data import TEXTS
 
 MODULE = """
@@ -58,6 +59,9 @@ class Layer:
 
 number = 3
 """
+
+
+FUNCTIONS = sorted({call.function for i in IN_USE for call in load(i).calls})
 
 
 @pytest.fixture
@@ -157,7 +161,7 @@ class TestCheck:
         assert "\n  d_query: 9 of 9 entries differ\n" in out
         assert "\n  d_value: 9 of 9 entries differ\n" in out
 
-    @pytest.mark.parametrize("function", sorted({c.function for i in ids() for c in load(i).calls}))
+    @pytest.mark.parametrize("function", FUNCTIONS)
     def test_every_function_that_is_called_can_be_chosen(self, run, function):
         code, out, _ = run("check", "all", f"selfattn_ref:{function}", "--function", function)
         assert code == 0
@@ -221,9 +225,10 @@ class TestListAndShow:
             assert f"\n  {name}: {example.descriptions[name]}\n    {str(value)[:2]}" in out
         for call in example.calls:
             assert f"\n  {repr(call).removeprefix(f'{example_id}: ')}" in out
-        assert out.splitlines()[-1] == (
-            f"To cite: {example_id}@{selfattn_ref.__version__}#sha256:{example.digest}"
-        )
+        assert out.splitlines()[-2:] == [
+            f"To cite: {example_id}@{selfattn_ref.__version__}#sha256:{example.digest}",
+            f"The file: {example.swhid} (changes with its prose; the digest does not)",
+        ]
 
     def test_a_console_that_knows_ascii_only_gets_the_rest(self, tmp_path):
         done = in_shell("show", "SA020", cwd=tmp_path, PYTHONIOENCODING="ascii")
@@ -288,7 +293,10 @@ class TestVerify:
         code, out, _ = run("verify", cited)
         assert code == 0
         version = ", cited from 0.0.1" if "@" in cited else ""
-        assert out == f"SA016 is the one that is cited: Causal mask, step by step{version}\n"
+        assert out == (
+            f"SA016 is the one that is cited: Causal mask, step by step{version}\n"
+            f"The file: {load('SA016').swhid} (changes with its prose; the digest does not)\n"
+        )
 
     def test_another_digest_is_another_example(self, run):
         code, out, _ = run("verify", self.CITED.replace("SA016", "SA015"))
