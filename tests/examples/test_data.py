@@ -38,6 +38,17 @@ def validate(document):
     jsonschema.Draft202012Validator(SCHEMA, format_checker=checker).validate(document)
 
 
+def properties(schema):
+    """Yield every property that a schema defines, with its description."""
+    for name, part in schema.items():
+        if name in ("oneOf", "allOf", "required", "enum"):
+            continue  # which say more of properties that are defined elsewhere
+        if name == "properties":
+            yield from ((key, value.get("description", "")) for key, value in part.items())
+        if isinstance(part, dict):
+            yield from properties(part)
+
+
 def numbers(value):
     if isinstance(value, list):
         return [number for item in value for number in numbers(item)]
@@ -57,6 +68,13 @@ class TestFiles:
             "schema.json",
         }
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+    def test_every_property_of_the_schema_is_described(self):
+        described = dict(properties(SCHEMA))
+        assert {"$schema", "calls", "withdrawn", "because", "absolute"} <= described.keys()
+        assert [
+            name for name, text in described.items() if not re.fullmatch("[A-Z`].+[.]", text)
+        ] == []
 
     @EVERY_EXAMPLE
     def test_a_file_follows_the_schema_in_the_layout_that_is_written(self, name):
