@@ -141,7 +141,8 @@ class WorkedExample:
             of what is computed: the `tolerance` of the example for float64, integers and
             anything wider; for a narrower type with rounding unit :math:`\varepsilon`, such as
             float32 or bfloat16, :math:`8\,\varepsilon \max(1, \max |\text{expected}|)` in
-            addition, for inputs and arithmetic that round to it.
+            addition, for inputs and arithmetic that round to it. That knows nothing of the inputs:
+            where a call gives the value, `Call.check` asks for what its inputs allow.
         **computed : array_like
             Any of the names in `expected`, each with the shape of the expected value. NaN agrees
             with nothing. A mask must be boolean, and equal.

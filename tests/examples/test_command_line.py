@@ -47,6 +47,24 @@ def gradients_in_another_order(*args, **keywords):
     return gradients(*args, **keywords)[::-1]
 
 
+class Tensor:
+    def __init__(self, array):
+        self.array = array
+
+
+class Single(Tensor):
+    def __init__(self, array):
+        assert array.dtype in (np.float32, bool)
+        array += array  # it may be changed
+        self.array = array / np.float32(2) if array.dtype == np.float32 else array
+
+
+def on_tensors(query, key, value, **keywords):
+    query, key, value = query.array, key.array, value.array
+    mask = {n: keywords.pop(n).array for n in ("mask", "bias") if n in keywords}
+    return right(query, key, value, **mask, **keywords)
+
+
 def fails(query, key, value, **keywords):
     return {}["missing"]
 
@@ -125,6 +143,26 @@ class TestCheck:
         )
         assert out.splitlines()[1:] == [line, "2 calls of 1 example: 1 right, 1 not asked"]
 
+    def test_those_that_differ_are_named_in_the_end(self, run):
+        code, out, _ = run("check", "all", "mine:wrong")
+        differing = list(dict.fromkeys(re.findall(r"^(SA\d{3}) differs", out, re.M)))
+        assert code == 1
+        assert out.endswith(f" different ({', '.join(differing)})\n")
+
+    @pytest.mark.parametrize(
+        "options", [["mine:Tensor"], ["mine:Single", "--dtype", "float32"]], ids=" ".join
+    )
+    def test_arrays_are_converted(self, run, options):
+        code, out, _ = run("check", "all", "mine:on_tensors", "--convert", *options)
+        assert code == 0
+        assert out.endswith(f"{len(cases())} right\n")
+
+    def test_who_takes_no_arrays_is_told_how_to_convert_them(self, run):
+        code, out, _ = run("check", "all", "mine:on_tensors")
+        assert code == 2
+        hint = "Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.\n"
+        assert out.endswith(hint)
+
     def test_a_function_that_raises_is_reported_with_type_message_and_line(self, run):
         code, out, _ = run("check", "SA006", "mine:fails")
         line = 1 + MODULE[: MODULE.index('["missing"]')].count("\n")
@@ -133,6 +171,7 @@ class TestCheck:
             "SA006 failed: scaled_dot_product_attention(query, key, value, scale=1.0)",
             f"  mine:fails raised KeyError: 'missing' (mine.py, line {line})",
             "1 call of 1 example: 1 failed",
+            "Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.",
         ]
 
     def test_to_run_for_some_only_is_the_code_2_too(self, run):
@@ -182,6 +221,10 @@ class TestCheck:
             (["all", "nobody:right"], "there is no module 'nobody', neither in "),
             (["all", "needy:right"], "needy imports not_there_at_all, which is not installed"),
             (["all", "broken:right"], "importing broken raised SystemExit: no"),
+            (["mine:right", "all"], "the id comes before the function, as in: check all mine:"),
+            (["all", "mine.py:right"], "there is no module 'mine.py', neither in "),
+            (["all", "mine:right", "--convert", "mine:Tenso"], "mine has no 'Tenso'; did you mean "
+             "Tensor?"),
             (["all", "mine:rigt"], "mine has no 'rigt'; did you mean right?"),
             (["all", "mine:Layer.back"], "mine has no 'Layer.back'"),
             (["all", "mine:number"], "mine:number is int, not a function"),
