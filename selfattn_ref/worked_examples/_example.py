@@ -20,7 +20,7 @@ from selfattn_ref.worked_examples._tolerance import by_dtype
 
 
 class Provenance(NamedTuple):
-    """Where an example comes from: a text, the source document, and what is corrected in it."""
+    """Where an example comes from: a text, title and kind of a source, what is corrected in it."""
 
     text: str
     source: str | None

@@ -263,7 +263,8 @@ class TestListAndShow:
         code, out, _ = run("show", example_id)
         example = load(example_id)
         assert code == 0
-        assert out.startswith(f"{example!r}\n{example.why}\n\nInputs\n")
+        assert out.startswith(f"{example!r}\n{example.why}\n")
+        assert "\n\nInputs\n" in out
         for name, value in {**example.inputs, **example.expected}.items():
             assert f"\n  {name}: {example.descriptions[name]}\n    {str(value)[:2]}" in out
         for call in example.calls:
