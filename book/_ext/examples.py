@@ -339,7 +339,6 @@ def card(
 
     name, title = data["id"], html.escape(data["title"], quote=False)
     newer = [one for one, other in found.items() if other["supersedes"] == name]
-    since = f"version {data['since']}, " if data.get("since") else ""
     tests = [(RECOMPUTED, recomputing(name), "every value recomputed")]
     if data["calls"]:
         tests.append((CALLS, CALLING, "every call made"))
@@ -350,7 +349,10 @@ def card(
         ],
         "Superseded by": [nodes.Text(one) for one in newer],
         "Supersedes": [nodes.Text(data["supersedes"] or "")],
-        "Since": [nodes.Text(since), nodes.inline("", data["released"], classes=["date"])],
+        "Since": [
+            nodes.Text(f"version {data['since']}, "),
+            nodes.inline("", data["released"], classes=["date"]),
+        ],
         "Topics": [nodes.Text(", ".join(data["topics"]))],
         "Taught in": [to_page(data["page"])] if data["page"] in pages else [],
         "Tested in": [

@@ -120,10 +120,11 @@ def how_to_install(base: str, root: str = "../") -> list[nodes.Node]:
     """Return the lines that say on a page how the library is installed."""
     from tools.wheel import WHEEL
 
-    link = f'<a href="{root}{FOLDER}/{WHEEL}" download>{WHEEL}</a>'
-    told = f"Install {link}:" if base else f"Download {link}, then install it:"
+    before, after = ("Install ", ":") if base else ("Download ", ", then install it:")
+    link = _raw(f'<a href="{root}{FOLDER}/{WHEEL}" download>{WHEEL}</a>')
+    told = nodes.paragraph("", "", nodes.Text(before), link, nodes.Text(after))
     block = nodes.literal_block(install(base), install(base), language="sh")
-    return [_raw(f"<p>{told}</p>"), nodes.container("", block, classes=["copied"])]
+    return [told, nodes.container("", block, classes=["copied"])]
 
 
 class Install(SphinxDirective):

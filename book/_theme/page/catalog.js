@@ -48,7 +48,10 @@
   }
 
   form.addEventListener("change", write);
-  form.addEventListener("reset", function () { setTimeout(write); }); // when the browser has done it
+  form.addEventListener("reset", function () {
+    selects[0].focus(); // the button goes
+    setTimeout(write); // when the browser has emptied them
+  });
   form.addEventListener("submit", function (event) { event.preventDefault(); });
   addEventListener("hashchange", read);
   form.hidden = false;
