@@ -75,7 +75,10 @@ def cells_of(name: str, install: str, work: "Work") -> Iterator[Any]:
         "for name, value in example.inputs.items():\n"
         '    print(f"{name}: {example.descriptions[name]}", value, sep="\\n", end="\\n\\n")'
     )
-    yield new_markdown_cell("## Compute it\n\nWith the library; or put results of yours in.")
+    yield new_markdown_cell(
+        "## Compute it\n\nWith the library, as every build of the book does. Results of yours can "
+        "stand in the place of `computed`."
+    )
     yield new_code_cell(
         f"{recipe(name)}\n\n\ncomputed = {name.lower()}(selfattn_ref, example.inputs)\ncomputed"
     )
@@ -87,7 +90,7 @@ def cells_of(name: str, install: str, work: "Work") -> Iterator[Any]:
             "NumPy can read."
         )
         yield new_code_cell(
-            f"{mine} = selfattn_ref.{function}  # yours\n\n"
+            f"{mine} = selfattn_ref.{function}  # put yours here\n\n"
             "for call in example.calls:\n"
             f'    if call.function == "{function}":\n'
             f"        print(call.test({mine}))"
