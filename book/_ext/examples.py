@@ -330,6 +330,16 @@ def powers(text: str) -> Iterator[nodes.Node]:
             yield nodes.Text(part)
 
 
+def status(data: Mapping[str, Any]) -> list[nodes.Node]:
+    """Return how far the library agrees with an example, or why it is no longer used."""
+    if withdrawn := data.get("withdrawn"):
+        see = f" See {withdrawn['see']}." if withdrawn["see"] else ""
+        why = f" on {withdrawn['on']}: {withdrawn['because']}{see}"
+        return [nodes.strong("", "withdrawn", classes=["negative"]), *prose(curled(why))]
+    agrees = f" with the library in this build: {agreement(data)}"
+    return [nodes.strong("", "✓ agrees"), *powers(agrees)]
+
+
 def card(
     data: Mapping[str, Any], pages: set[str], found: Mapping[str, Any], base: str
 ) -> list[nodes.Node]:
@@ -340,13 +350,11 @@ def card(
     name, title = data["id"], html.escape(data["title"], quote=False)
     newer = [one for one, other in found.items() if other["supersedes"] == name]
     tests = [(RECOMPUTED, recomputing(name), "every value recomputed")]
-    if data["calls"]:
-        tests.append((CALLS, CALLING, "every call made"))
+    tests += [(CALLS, CALLING, "every call made")] if data["calls"] else []
+    if data.get("withdrawn"):
+        tests = []
     facts: dict[str, list[nodes.Node]] = {
-        "Status": [
-            nodes.strong("", "✓ agrees"),
-            *powers(f" with the library in this build: {agreement(data)}"),
-        ],
+        "Status": status(data),
         "Superseded by": [nodes.Text(one) for one in newer],
         "Supersedes": [nodes.Text(data["supersedes"] or "")],
         "Since": [
@@ -465,12 +473,13 @@ def page(
     )
     return [
         *card(data, pages, found, base),
-        raw(trying.buttons(data["id"])),
+        raw(trying.buttons(data["id"], runs=not data.get("withdrawn"))),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section("expected", *arrays(data, "expected"), title=[nodes.Text("Expected values")]),
         *(
             section(name, *content, title=[nodes.Text(title)])
             for name, title, content in trying.sections_of(data["id"], base)
+            if not data.get("withdrawn")
         ),
         section(
             "derivation",
@@ -557,7 +566,7 @@ def level_in(root: Path, page: str) -> str:
 
 def facets_of(data: Mapping[str, Any], level: str) -> dict[str, list[str]]:
     """Return what an example can be found by in the catalog."""
-    calls = data["calls"]
+    calls = [] if data.get("withdrawn") else data["calls"]
     return {
         "topic": data["topics"],
         "function": list(dict.fromkeys(call["function"] for call in calls)),
@@ -570,7 +579,8 @@ def catalog_row(
     data: Mapping[str, Any], taught: bool, facets: Mapping[str, list[str]]
 ) -> nodes.row:
     """Return the row of an example; its classes are what the filters look for."""
-    about = [nodes.strong("", curled(data["title"])), nodes.Text(" ")]
+    mark = " (withdrawn)" if data.get("withdrawn") else ""
+    about = [nodes.strong("", curled(data["title"]) + mark), nodes.Text(" ")]
     kinds = ", ".join(KINDS[kind].lower() for kind in facets["kind"])
     tested: list[nodes.Node] = []
     for function in facets["function"]:
@@ -713,6 +723,8 @@ def around(
     context["work"] = replace(
         context["work"], example=name, title=curled(data["title"]), digest=digest
     )
+    if not data.get("withdrawn"):
+        trying.write_notebook(app, name, context["work"])
     context["sections"] = [
         {
             "id": one["ids"][0],

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citing import Work
 from docutils import nodes
 from notebooks import written
 from sphinx.application import Sphinx
@@ -21,6 +20,8 @@ from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
+    from citing import Work
+
     from selfattn_ref.worked_examples import WorkedExample
     from selfattn_ref.worked_examples.slips import Slip
 
@@ -40,20 +41,15 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
     """
     if exception is not None or app.builder.format != "html":
         return
-    from selfattn_ref.worked_examples import ids
     from selfattn_ref.worked_examples.__main__ import export
     from tools.wheel import build_wheel
 
     folder = Path(app.outdir, FOLDER)
     with contextlib.redirect_stdout(io.StringIO()):
         export(folder)
-    added = [build_wheel(folder)]
-    for name in ids():
-        added.append(folder / f"{name}.ipynb")
-        added[-1].write_text(notebook(app.config, name), "utf-8")
     listed = folder / "manifest.json"
     manifest = json.loads(listed.read_text("utf-8"))
-    for path in added:
+    for path in (build_wheel(folder), *folder.glob("SA*.ipynb")):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         manifest["files"][path.name] = f"sha256:{digest}"
     manifest["files"] = dict(sorted(manifest["files"].items()))
@@ -65,38 +61,17 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
             archive.writestr(entry, (folder / name).read_bytes())
 
 
-def notebook(config: Config, name: str) -> str:
-    """Return the notebook of an example."""
-    return str(written(name, install(base_of(config)), work(config, name)))
+def write_notebook(app: Sphinx, name: str, work: "Work") -> None:
+    """Put the notebook of an example into the site, before `write_files` looks for it."""
+    path = Path(app.outdir, FOLDER, f"{name}.ipynb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(written(name, install(base_of(app.config)), work), "utf-8")
 
 
-def work(config: Config, name: str) -> Work:
-    """Return what is cited when an example is."""
-    from examples import curled
-
-    from selfattn_ref import __version__
-    from selfattn_ref.worked_examples import load
-
-    example, base = load(name), base_of(config)
-    return Work(
-        book=str(config.html_title or config.project),
-        version=__version__,
-        year=str(config.copyright),
-        title=curled(example.title),
-        example=name,
-        digest=example.digest,
-        url=base and f"{base}/{name}/",
-    )
-
-
-def buttons(name: str) -> str:
-    """Return links to the files of an example."""
-    files = {
-        "Notebook (.ipynb)": f"{name}.ipynb",
-        "JSON": f"{name}.json",
-        "NumPy (.npz)": f"{name}.npz",
-        "All examples (.zip)": ARCHIVE,
-    }
+def buttons(name: str, *, runs: bool = True) -> str:
+    """Return links to the files of an example; only one that is in use has a notebook."""
+    files = {"Notebook (.ipynb)": f"{name}.ipynb"} if runs else {}
+    files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz", "All examples (.zip)": ARCHIVE}
     links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
     return f'<p class="buttons">{" ".join(links)}</p>'
 

@@ -201,6 +201,19 @@ class TestCard:
         newer = {**DOCUMENTS["SA016"], "supersedes": "SA016"}
         assert "Superseded by\n\nSA999" in self.card("SA016", {**DOCUMENTS, "SA999": newer})
 
+    def test_one_that_is_withdrawn_says_why_and_is_tested_no_more(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(examples, "agreement", lambda data: pytest.fail("it is compared"))
+        withdrawn = {"on": "2027-01-31", "because": "The mask is upside down.", "see": "SA022"}
+        document = {**DOCUMENTS["SA016"], "withdrawn": withdrawn}
+        page = text_of(examples.page(document, set(), DOCUMENTS))
+        assert "withdrawn  on 2027-01-31: The mask is upside down. See SA022." in page
+        assert "−0.505983" in page
+        for gone in ("agrees", "Tested in", "Notebook", "Test a function", "Slips"):
+            assert gone not in page
+        assert not examples.facets_of(document, "")["function"]
+
 
 class TestFilters:
     @EVERY_EXAMPLE

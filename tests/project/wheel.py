@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, ROOT
-from tests.pages.test_trying import built_into
+from tests.pages.test_trying import taken_along
 from tests.project.rehearsal import copied
 
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -42,7 +42,7 @@ print(*ids())
 def site(tmp_path_factory):
     """Return a copy of what one can take along from the site."""
     made, copy = (tmp_path_factory.mktemp(name) for name in ("made", "copy"))
-    trying.write_files(built_into(made), None)
+    taken_along(made)
     return Path(shutil.copytree(made, copy / "site"))
 
 
