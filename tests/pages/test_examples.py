@@ -210,7 +210,7 @@ class TestCard:
         page = text_of(examples.page(document, set(), DOCUMENTS))
         assert "withdrawn  on 2027-01-31: The mask is upside down. See SA022." in page
         assert "−0.505983" in page
-        for gone in ("agrees", "Tested in", "Notebook", "Test a function", "Slips"):
+        for gone in ("✓ agrees", "Tested in", "Notebook", "Test a function", "Slips"):
             assert gone not in page
         assert not examples.facets_of(document, "")["function"]
 
