@@ -30,7 +30,7 @@ RECORD = BUILD / "built.json"
 INPUTS = (
     *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
     *("tests/examples/test_recomputed.py", "tests/peers", "tests/theorems", "tools", "LICENSE"),
-    "pyproject.toml",
+    *("pyproject.toml", "CITATION.cff"),
 )
 
 RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
