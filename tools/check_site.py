@@ -154,9 +154,7 @@ def _headings(page: Page) -> list[str]:
 
 def _scripts(page: Page) -> list[str]:
     inline = [
-        _text(script)[:40]
-        for script in page.xpath("//script[not(@src)]")
-        if not _is_data(script)
+        _text(script)[:40] for script in page.xpath("//script[not(@src)]") if not _is_data(script)
     ]
     inline += [f"{name.attrname}={name}" for name in page.xpath("//@*[starts-with(name(), 'on')]")]
     links = (link.strip() for link in page.xpath("//@href"))

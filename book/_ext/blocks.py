@@ -352,9 +352,7 @@ def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     kind = called(self.builder.env, self.builder.current_docname, node)
     node["classes"].remove("proof")
     self.body.append(self.starttag(node, "div", CLASS="statement"))
-    self.body.append(
-        f'<p class="head"><span class="kind">{kind}</span> <span class="title">'
-    )
+    self.body.append(f'<p class="head"><span class="kind">{kind}</span> <span class="title">')
     for child in title.children:
         child.walkabout(self)
     self.body.append("</span>")

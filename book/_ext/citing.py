@@ -13,7 +13,7 @@ import latexcodec  # noqa: F401  registers the codec
 import yaml
 
 AUTHORS = "The selfattn_ref contributors"
-MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 SPECIAL = {"\\": r"\textbackslash{}", "^": r"\^{}", "$": r"\$", "{": r"\{", "}": r"\}"}
 
 
@@ -92,6 +92,7 @@ class Work:
             book = f"``{_tex(self.page)}'', {book}"
         inside = f"Worked example {self.example} of" if self.example else "In"
         year, _, day = self.date.partition("-")
+        note = f"{{{_tex(self.note)}}}" if self.note else ""
         fields = {
             "author": f"{{{{{_tex(AUTHORS)}}}}}",
             "title": f"{{{{{_tex(self.title or self.book)}}}}}",
@@ -100,7 +101,8 @@ class Work:
             else f"{{{self.edition.capitalize()}}}",
             "month": MONTHS[int(day[:2]) - 1] if day else "",
             "year": f"{{{year}}}",
-            "note": f"{{{_tex(self.note)}}}" if self.note else "",
+            # Where the digest may end a line: no column is as wide as its 64 digits.
+            "note": re.sub(r"([0-9a-f]{16})", r"\\allowbreak{}\1", note),
             "url": f"{{{self.url}}}" if self.url else "",
         }
         lines = [f"  {name} = {text}," for name, text in fields.items() if text]

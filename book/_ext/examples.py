@@ -612,8 +612,11 @@ def around(
     digest = fingerprint(read(Path(app.srcdir, DATA, f"{name}.json")))
     context["work"] = replace(
         context["work"],
-        **{"example": name, "title": curled(data["title"]), "digest": digest},
-        **{"date": data["released"], "is_released": True},
+        example=name,
+        title=curled(data["title"]),
+        digest=digest,
+        date=data["released"],
+        is_released=True,
     )
     context["example_data"] = data
     context["sections"] = [
