@@ -1,7 +1,7 @@
 """Let LaTeX typeset what the site says about citing: every entry, by BibTeX and by biber.
 
-The entries are taken from the built pages, the document is the one of "How to cite". A warning about
-an entry, a citation that is not found or a character that is missing is a failure.
+The entries are taken from the built pages, the document is the one of "How to cite". A warning
+about an entry, a citation that is not found or a character that is missing is a failure.
 """
 
 import re
@@ -91,8 +91,8 @@ def main() -> int:
     """Typeset all documents; return the exit code."""
     if missing := [one for one in ("pdflatex", "bibtex", "biber") if not shutil.which(one)]:
         print(
-            f"error: no {', '.join(missing)}: install LaTeX ('apt install texlive-latex-recommended "
-            "texlive-bibtex-extra biber').",
+            f"error: no {', '.join(missing)}: install LaTeX "
+            "('apt install texlive-latex-recommended texlive-bibtex-extra biber').",
             file=sys.stderr,
         )
         return 2

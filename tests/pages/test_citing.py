@@ -60,9 +60,8 @@ def typeset(*works: Work) -> list[str]:
     data = parse_string("\n".join(work.bibtex() for work in works), "bibtex")
     style = find_plugin("pybtex.style.formatting", "plain")()
     written = StringIO()
-    find_plugin("pybtex.backends", "latex")().write_to_stream(
-        style.format_bibliography(data), written
-    )
+    formatted = style.format_bibliography(data)
+    find_plugin("pybtex.backends", "latex")().write_to_stream(formatted, written)
     items = re.split(r"\\bibitem(?:\[.*?\])?\{[^}]*\}\n", written.getvalue())[1:]
     items = [item.replace("\\newblock ", "").replace("\\emph {", "\\emph{") for item in items]
     return [" ".join(item.split()) for item in items]
@@ -96,7 +95,7 @@ class TestFormats:
         assert "Version 1.2.3, November 2026." in book
         assert f"In {inside} (not yet released), 2026." in chapter
         assert "scaling/what.html." in chapter
-        assert f"In ``What d\\_k does'', {inside}, November 2026." in theorem
+        assert f"In “What d\\_k does”, {inside}, November 2026." in theorem
         assert "book.test/scaling/what.html" in theorem
         assert f"Worked example SA036 of {inside}, January 2026." in example
         assert PIN.replace("#", r"\#") in re.sub(r"\\allowbreak *(\{\})?", "", example)
