@@ -10,6 +10,7 @@ from typing import Any
 from blocks import STATEMENTS
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
+from tex_to_text import words
 
 EXAMPLE = re.compile(r"book/examples/(SA\d{3})")
 
@@ -38,7 +39,7 @@ class BookBuilder(StandaloneHTMLBuilder):
         labels, numbers = self.env.domains["std"].data["labels"], self.env.toc_fignumbers
         for page in {one["docname"] for one in getattr(self.env, "proof_list", {}).values()}:
             for one in self.env.get_doctree(page).findall(lambda n: isinstance(n, STATEMENTS)):
-                labels[one["label"]] = (page, one["label"], one[0].astext())
+                labels[one["label"]] = (page, one["label"], words(one[0]))
         for label, (page, _) in self.env.domains["math"].data["objects"].items():
             anchor = f"equation-{label}"
             number = ".".join(map(str, numbers[page]["displaymath"][anchor]))

@@ -18,6 +18,7 @@ from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
+from tex_to_text import words
 
 logger = logging.getLogger(__name__)
 
@@ -110,13 +111,13 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             initial = chr(ord("A") + listed.get("start", 1) - 1)
             listed[0][0].insert(0, nodes.Text(f"{initial}. "))
             listed.replace_self(listed[0].children)
-    page_cited = frame.work_of(app, page, app.env.titles[page].astext())
+    page_cited = frame.work_of(app, page, words(app.env.titles[page]))
     for statement in doctree.findall(lambda n: isinstance(n, STATEMENTS)):
         label, kind = statement["label"], called(app.env, page, statement)
         statement["cited"] = replace(
             page_cited,
             at=f"{page_cited.at}#{label}",
-            title=f"{kind} ({statement[0].astext()})",
+            title=f"{kind} ({words(statement[0])})",
             page=page_cited.title,
         )
     name_folds(doctree)

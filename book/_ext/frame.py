@@ -19,6 +19,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.api import FileItem, SiteMap, TocTree
+from tex_to_text import words
 
 ROOT = Path(__file__).resolve().parents[2]
 THEME = ROOT / "book" / "_theme" / "page"
@@ -92,7 +93,7 @@ def describe(doctree: nodes.document | None) -> str:
         return ""
     for paragraph in doctree.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section):
-            text = " ".join(paragraph.astext().split())
+            text = " ".join(words(paragraph).split())
             return text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
     return ""
 
@@ -212,7 +213,9 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     context["paper"], context["ink"] = palette.PAPER, palette.INK
     context["version"], context["commit"] = version, commit()
     context["year"] = str(app.config.copyright)
-    context["work"] = work_of(app, page, plain(str(context.get("title"))))
+    titles = app.env.titles
+    title = words(titles[page]) if page in titles else plain(str(context.get("title")))
+    context["work"] = work_of(app, page, title)
 
 
 class Map(SphinxDirective):

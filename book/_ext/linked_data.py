@@ -10,6 +10,7 @@ from typing import Any
 import citing
 from docutils import nodes
 from sphinx.application import Sphinx
+from tex_to_text import words
 
 TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"  # LICENSE-text
 CODE_LICENSE = "https://spdx.org/licenses/MIT"  # LICENSE: what is below selfattn_ref/
@@ -69,7 +70,7 @@ def promise_of(doctree: nodes.document) -> str:
     """Return what the first paragraph of a lesson says that the reader will do."""
     for paragraph in doctree.findall(nodes.paragraph):
         if "facts" in paragraph["classes"]:
-            found = paragraph.astext().partition("You will")[2].partition("You need")[0]
+            found = words(paragraph).partition("You will")[2].partition("You need")[0]
             return " ".join(found.split()).removesuffix(".")
     return ""
 
