@@ -13,7 +13,7 @@ from pybtex.database import parse_string
 from pybtex.plugin import find_plugin
 
 from selfattn_ref.worked_examples import ids
-from tests.pages.sources import BOOK, ROOT, pages
+from tests.pages.sources import BOOK, ROOT, labels, pages
 from tools.check_latex import BAD, documents, entries, with_biblatex
 
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -177,6 +177,18 @@ class TestDate:
         (tmp_path / "CITATION.cff").write_text("version: 1.0.0\ndate-released: 2027-03-04\n")
         assert citing.released(tmp_path) == "2027-03-04"
         citing.released.cache_clear()
+
+
+class TestNames:
+    def test_what_was_once_released_is_still_there_on_its_page(self) -> None:
+        ledger = (Path(__file__).parent / "released_labels.txt").read_text("utf-8")
+        kept = {label: page for page, label in map(str.split, ledger.splitlines())}
+        assert len(kept) == len(ledger.splitlines())
+        now = labels()
+        lost = {label: page for label, page in kept.items() if now.get(label) != page}
+        assert not lost, f"these names are cited, with these pages: {lost}"
+        if citing.released(ROOT):  # then the ledger has all
+            assert now == kept
 
 
 class TestHowToCite:

@@ -14,11 +14,10 @@ from bs4 import BeautifulSoup
 from sphinx.util.inventory import InventoryFile
 
 from selfattn_ref.worked_examples import ids
-from tests.pages.sources import BOOK, lessons, pages, relative
+from tests.pages.sources import BOOK, labels, lessons, relative
 from tools.serve_book import SITE
 
 PAGE = (BOOK / "reference" / "how-to-cite.md").read_text("utf-8")
-LABELS = re.compile(r"^:label: ((?:thm|ex)-\S+)$|^\$\$ \((eq-\S+)\)$|^ +name: (fig-\S+)$", re.M)
 BUILD = ["-m", "sphinx", "-q", "-W", "-n", "--keep-going"]
 
 
@@ -39,10 +38,7 @@ def inventory():
 
 class TestInventory:
     def test_every_label_of_the_sources_is_listed_and_its_address_exists(self, inventory):
-        places = {}
-        for page in pages():
-            for found in LABELS.findall(page.read_text("utf-8")):
-                places["".join(found)] = f"{relative(page)}.html"
+        places = {label: f"{page}.html" for label, page in labels().items()}
         assert len(places) > 150
         anchors = {page: {n["id"] for n in read(page).find_all(id=True)} for page in
                    {*places.values()}}  # fmt: skip
