@@ -56,7 +56,7 @@ END = re.compile(
 def words(node: nodes.Node) -> str:
     """Return the text of a node, with its formulas as one types them."""
     if isinstance(node, nodes.math | nodes.math_block):
-        return plain(node.astext())
+        return str(plain(node.astext()))
     if isinstance(node, nodes.Text):
         return REFERENCE.sub(r"\1", node)
     if isinstance(node, SILENT):
