@@ -32,6 +32,7 @@ INPUTS = (
     *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
     *("tests/examples/test_recomputed.py", "tests/peers", "tests/theorems", "tools", "LICENSE"),
     *("pyproject.toml", "README.md"),  # for the wheel
+    "CITATION.cff",
 )
 
 ENDED = "the build ended with exit code"

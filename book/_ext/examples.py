@@ -721,10 +721,16 @@ def around(
     data = documents(Path(app.srcdir))[name]
     digest = fingerprint(read(Path(app.srcdir, DATA, f"{name}.json")))
     context["work"] = replace(
-        context["work"], example=name, title=curled(data["title"]), digest=digest
+        context["work"],
+        example=name,
+        title=curled(data["title"]),
+        digest=digest,
+        date=data["released"],
+        is_released=True,
     )
     if not data.get("withdrawn"):
         trying.write_notebook(app, name, context["work"])
+    context["example_data"] = data
     context["sections"] = [
         {
             "id": one["ids"][0],

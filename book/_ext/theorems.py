@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from blocks import CHECKED_BY, STATEMENTS
+from blocks import CHECKED_BY, STATEMENTS, called
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -71,8 +71,7 @@ class FillTheoremIndex(SphinxPostTransform):
     def entry(self, page: str, statement: nodes.Element, doctree: nodes.document) -> nodes.Node:
         """Return the entry of a statement."""
         label = statement["label"]
-        numbers = self.env.toc_fignumbers[page][statement["countertype"]][label]
-        kind = f"{statement['realtype'].title()} {'.'.join(map(str, numbers))}"
+        kind = called(self.env, page, statement)
         uri = self.app.builder.get_relative_uri(self.env.docname, page)
         head = nodes.paragraph("", "", classes=["head"])
         head += nodes.inline("", kind, classes=["kind"])
