@@ -23,6 +23,7 @@ QUOTED = {
         "concepts/mixing-words": "2.718 7.39",
         "concepts/attention-equation": "709.78 88.72",
         "concepts/all-at-once": "2.718 6.437",
+        "beyond/many-heads": "4.113",
     },
     "a number that is wrong, or that a source prints": {
         "concepts/mixing-words": "0.71",
@@ -36,6 +37,7 @@ QUOTED = {
         "scaling/other-scalings": "0.01 4.1",
         "causal/masking": "3.2",
         "causal/generating": "2.1",
+        "beyond/many-heads": "3.2",
     },
 }
 
