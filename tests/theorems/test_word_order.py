@@ -111,6 +111,16 @@ class TestShiftIsRotation:
         assert P[s] @ P[t] == pytest.approx(by_distance, abs=1e-9)
         assert np.linalg.norm(P[s]) == pytest.approx(math.sqrt(pairs))
 
+    @pytest.mark.parametrize("k", [-1, 0, 3])
+    def test_a_shift_between_query_and_key_makes_each_position_look_that_far(self, k):
+        P, omega = sinusoidal_encoding(60, 8), 10000.0 ** (-np.arange(4) / 4)
+        D = np.zeros((8, 8))
+        for i in range(4):
+            D[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = block(k * omega[i])
+        found = (P @ D @ P.T).argmax(axis=1)
+        inside = slice(1, -3)
+        np.testing.assert_array_equal(found[inside], np.arange(60)[inside] + k)
+
     def test_a_sine_without_its_cosine_cannot_be_shifted(self):
         sines = sinusoidal_encoding(8, 2)[:, :1]
         with np.errstate(divide="ignore"):
