@@ -69,6 +69,40 @@ def two_heads(inputs: Inputs) -> Expected:
 
 
 @derivation
+def two_banks_two_heads(inputs: Inputs) -> Expected:
+    heads, w_output = int(inputs["num_heads"]), inputs["w_output"]
+    names = ("query", "key", "value")
+    projected = roles(inputs, inputs["embeddings"])
+    pieces = [split(x, heads) for x in projected]
+    expected: Expected = dict(zip(names, projected, strict=True))
+    expected |= {f"{name}_heads": x for name, x in zip(names, pieces, strict=True)}
+    size = len(pieces[0][0][0])
+    for sense in ("money", "river"):
+        places = inputs[f"sentence_{sense}"]
+        sentence = [[rows(head, places) for head in x] for x in pieces]
+        attended = [attend(*head) for head in zip(*sentence, strict=True)]
+        outputs = [head.output for head in attended]
+        one_head = attend(*(rows(x, places) for x in projected))
+        # Head h meets its own rows of the output matrix.
+        contributions = [
+            product(output, w_output[h * size : (h + 1) * size]) for h, output in enumerate(outputs)
+        ]
+        expected |= {
+            f"scores_{sense}": [
+                dot_products(q, k) for q, k in zip(sentence[0], sentence[1], strict=True)
+            ],
+            f"weights_{sense}": [head.weights for head in attended],
+            f"head_outputs_{sense}": outputs,
+            f"merged_{sense}": merge(outputs),
+            f"contributions_{sense}": contributions,
+            f"output_{sense}": matrix_sum(*contributions),
+            f"weights_one_head_{sense}": one_head.weights,
+            f"output_one_head_{sense}": product(one_head.output, w_output),
+        }
+    return expected
+
+
+@derivation
 def grouped_heads(inputs: Inputs) -> Expected:
     heads, shared = int(inputs["num_heads"]), int(inputs["num_key_value_heads"])
     query, key, value = roles(inputs, inputs["embeddings"])

@@ -261,6 +261,12 @@ CLAIMS = {
         x["weights"].any(axis=-1).all() and x["weights_true_hides"].any(axis=-1).all()
         and nowhere_close(x["output"], x["output_true_hides"])
     ),
+    "SA053: two heads of bank find two words, and one head of the same width mixes": lambda x: (
+        x["weights_money"][:, 1].argmax(axis=-1).tolist() == [0, 2]
+        and x["weights_money"][:, 1].max(axis=-1).min() > 0.89
+        and x["weights_one_head_money"][1].max() < 0.67
+        and np.array_equal(x["weights_money"], x["weights_river"])
+    ),
 }  # fmt: skip
 
 

@@ -734,6 +734,31 @@ class TestTheLibraryReproducesEveryExample:
         computed = masked(lib, given, given["mask"])
         return {name: computed[name] for name in ("weights", "output")}
 
+    @staticmethod
+    def sa053(lib, given):
+        w_output = given["w_output"]
+        roles = dict(zip(ROLES, projected(given), strict=True))
+        heads = {f"{name}_heads": lib.split_heads(x, 2) for name, x in roles.items()}
+        computed = {**roles, **heads}
+        for sense in ("money", "river"):
+            places = given[f"sentence_{sense}"]
+            words = given["embeddings"][places]
+            query, key, value = (x[:, places] for x in heads.values())
+            head_outputs = lib.scaled_dot_product_attention(query, key, value)
+            one_head = lib.scaled_scores(roles["query"][places], roles["key"][places])
+            every = (words, words, *matrices(given), w_output)
+            computed |= {
+                f"scores_{sense}": lib.scaled_scores(query, key, scale=1.0),
+                f"weights_{sense}": lib.attention_weights(lib.scaled_scores(query, key)),
+                f"head_outputs_{sense}": head_outputs,
+                f"merged_{sense}": lib.merge_heads(head_outputs),
+                f"contributions_{sense}": head_outputs @ w_output.reshape(2, 2, 4),
+                f"output_{sense}": lib.multi_head_attention(*every, num_heads=2),
+                f"weights_one_head_{sense}": lib.attention_weights(one_head),
+                f"output_one_head_{sense}": lib.multi_head_attention(*every, num_heads=1),
+            }
+        return computed
+
     def test_every_example_is_recomputed(self):
         # A second list of the ids: who loses one has to lose it here as well.
         recomputed = {name.upper() for name in vars(type(self)) if re.fullmatch(r"sa\d{3}", name)}
