@@ -54,6 +54,8 @@ class WorkedExample:
         Key words of the catalog.
     released : str
         The date from which the example does not change, as ``"YYYY-MM-DD"``.
+    since : str
+        The first version of this package that has the example, such as ``"0.1.0"``.
     supersedes : str or None
         The id of the example that this one corrects.
     provenance : Provenance
@@ -94,6 +96,7 @@ class WorkedExample:
     page: str
     topics: tuple[str, ...]
     released: str
+    since: str
     supersedes: str | None
     provenance: Provenance
     # Any: words, an integer or an array. A union would make every use of an input a type error.

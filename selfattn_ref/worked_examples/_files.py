@@ -191,6 +191,7 @@ def _read(example_id: str) -> WorkedExample:
         page=document["page"],
         topics=tuple(document["topics"]),
         released=document["released"],
+        since=document["since"],
         supersedes=document["supersedes"],
         provenance=Provenance(**document["provenance"]),
         inputs=MappingProxyType({name: values[name] for name in document["inputs"]}),

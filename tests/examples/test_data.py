@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import selfattn_ref
 from derivations import documents
 from derivations.__main__ import main
 from derivations.documents import DATA, LEDGER, ROOT, Number, derive, parse, problems, read_ledger
@@ -70,6 +71,8 @@ class TestFiles:
             lambda d: d.update(note="not in the format"),
             lambda d: d.update(id="SA5"),
             lambda d: d.update(released="2026-13-01"),
+            lambda d: d.pop("$schema"),
+            lambda d: d.update(since="next"),
             lambda d: d.update(page="concepts/02_similarity"),
             lambda d: d.update(topics=[]),
             lambda d: d["provenance"].update(source="/tmp/notes.txt"),
@@ -113,6 +116,13 @@ class TestFiles:
         for name, document in DOCUMENTS.items():
             earlier = document["supersedes"]
             assert earlier is None or (earlier in DOCUMENTS and earlier < name)
+
+    def test_no_example_is_of_a_version_to_come(self):
+        def version(text):
+            return tuple(map(int, text.split(".")))
+
+        now = version(selfattn_ref.__version__)
+        assert [d["id"] for d in DOCUMENTS.values() if version(d["since"]) > now] == []
 
     @pytest.mark.parametrize(
         "text, message",
@@ -300,7 +310,7 @@ class TestTheFileIsWhatIsLoaded:
     @EVERY_EXAMPLE
     def test_an_example_has_the_texts_and_the_doubles_of_its_file(self, name):
         document, example = json.loads(TEXTS[name]), load(name)
-        for field in ("id", "title", "why", "page", "released", "supersedes"):
+        for field in ("id", "title", "why", "page", "released", "since", "supersedes"):
             assert getattr(example, field) == document[field]
         assert list(example.topics) == document["topics"]
         for field in ("derivation", "provenance", "tolerance"):
