@@ -33,7 +33,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash tools/numpy.sh '$(NUMPY)'
 
 test-project: $(READY) ## Build small books with defects, run visible cells alone, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,cells.py strict_build.py lesson_blocks.py wheel.py rehearsal.py)
+	@$(PY) -m pytest $(addprefix tests/project/,cells.py strict_build.py lesson_blocks.py wheel.py record.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
