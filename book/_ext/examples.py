@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import checking
 import trying
 from addresses import EXAMPLE
 from docutils import nodes
@@ -418,6 +419,7 @@ def page(
         card(data, pages, superseded_by),
         nodes.paragraph("", "", *prose(curled(data["why"]))),
         raw(trying.buttons(data["id"])),
+        raw(checking.link(data["id"])),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section("expected", *arrays(data, "expected"), title=[nodes.Text("Expected values")]),
         *(
