@@ -146,7 +146,11 @@ class Checker(SphinxDirective):
         from selfattn_ref.worked_examples import cases, ids, load
 
         self.env.note_reread()  # a new example is to be in the list
-        plain = next(e.id for e, call in cases(ATTENTION) if list(call.arguments) == "query key value".split())
+        plain = next(
+            e.id
+            for e, call in cases(ATTENTION)
+            if list(call.arguments) == ["query", "key", "value"]
+        )
         script = (THEME / SCRIPT).read_bytes()
         examples = "\n".join(
             f'<option id="{one}" value="{one}"{" selected" * (one == plain)}>'

@@ -355,4 +355,6 @@ def test_half_precision_is_read_to_the_last_bit(engine: Engine) -> None:
     found = engine.run("(b => bookChecker.npy(new Uint8Array(b).buffer))", [*file.getvalue()])
     values = [float(one) for one in found["values"]]
     expected = bits.view(np.float16).astype(float)
-    assert all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(values, expected, strict=True))
+    assert all(
+        a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(values, expected, strict=True)
+    )

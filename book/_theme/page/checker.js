@@ -568,14 +568,13 @@ var bookChecker = (function () {
 
   function oneByOne(array, verdict, answer) {
     var found = verdict.found, few = found.wrong.slice(0, 50);
-    var titles = ["Entry", "Got", "Expected", "Off by"].concat(array.boolean ? [] : ["Allowed"]);
+    var titles = ["Entry", "Got", "Expected"].concat(array.boolean ? [] : ["Off by", "Allowed"]);
     return make("details", {}, make("summary", {}, "Entry by entry"), make("div", { "class": "table", role: "group", "aria-label": "Entries that differ" },
       make("table", { "class": "entry-list" },
         make("thead", {}, make("tr", {}, titles.map(function (title) { return make("th", { scope: "col" }, title); }))),
         make("tbody", {}, few.map(function (i) {
           var cells = [shown(array.values[i], 17), shown(found.wanted[i], 17)];
-          if (array.boolean) cells.push("–");
-          else cells.push(shown(found.off[i], 3), shown(verdict.limits[i] + (verdict.units ? verdict.units[i] : 0), 3));
+          if (!array.boolean) cells.push(shown(found.off[i], 3), shown(verdict.limits[i] + (verdict.units ? verdict.units[i] : 0), 3));
           return make("tr", {}, make("th", { scope: "row" }, place(i, answer.shape, "") || "–"), cells.map(function (cell) { return make("td", {}, cell); }));
         })))), found.wrong.length > few.length ? make("p", {}, "and " + (found.wrong.length - few.length) + " more") : "");
   }
@@ -629,11 +628,10 @@ var bookChecker = (function () {
 
   function ask() {
     what.textContent = "";
-    [["Calls", true], ["Expected values", false]].forEach(function (group) {
-      var options = answers().filter(function (answer) { return Boolean(answer.written) === group[1]; }).map(function (answer) {
-        return make("option", { value: answer.key }, answer.written ? answer.key + ": " + answer.written : answer.name);
-      });
-      if (options.length) what.append(make("optgroup", { label: group[0] }, options));
+    answers().forEach(function (answer) {
+      var parts = (answer.written || "").split(/\(|\)$/), group = parts[0] || "Expected values";
+      if (!what.lastChild || what.lastChild.label !== group) what.append(make("optgroup", { label: group }));
+      what.lastChild.append(make("option", { value: answer.key }, parts[0] ? "call " + answer.key + ": " + parts[1] : answer.name));
     });
     what.value = key;
     if (!what.value) what.selectedIndex = 0;
