@@ -38,8 +38,8 @@ FORM = """\
 <label for="check-output">What your program printed</label>
 <textarea id="check-output" rows="7" spellcheck="false" autocapitalize="off" autocomplete="off"
  placeholder="array([[0.1070, 0.8930],&#10;       …"></textarea>
-<p class="buttons"><label class="file"><input type="file" id="check-file" class="unseen"
- accept=".json,.txt,.csv,.tsv,.npy,.npz"><span>Or choose a file</span></label>
+<p class="buttons"><button type="button" id="check-choose">Choose a file</button>
+<input type="file" id="check-file" accept=".json,.txt,.csv,.tsv,.npy,.npz" hidden>
 <button type="button" id="check-clear">Clear</button>
 <label for="check-array" hidden>Array <select id="check-array"></select></label></p>
 </div>

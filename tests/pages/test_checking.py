@@ -155,7 +155,7 @@ class TestVerdicts:
         assert both == {True, False} or not checks
 
     def test_the_slips_are_those_that_the_library_names(self, engine: Engine) -> None:
-        named = set()
+        named: set[str] = set()
         # SA022 has nobody to attend to, SA027 heads, SA043 another number of keys than queries.
         for name in ("SA022", "SA027", "SA039", "SA043"):
             call, seen = load(name).calls[0], set()
@@ -189,8 +189,12 @@ class TestVerdicts:
         weights = np.asarray(load("SA009").expected["weights"])
         found = engine.judge("SA009", "weights", weights.astype(np.float32))
         assert found["state"] == "differs"
-        assert found["single"]
-        assert not engine.judge("SA009", "weights", weights + 1e-3)["single"]
+        assert found["single"] == ["right"]
+        assert engine.judge("SA009", "weights", weights + 1e-3)["single"] == []
+        call = load("SA009").calls[0]
+        output = slips.SLIPS["not-scaled"](*call.args).astype(np.float32)
+        assert engine.judge("SA009", "0", output)["single"] == ["not-scaled"]
+        assert engine.judge("SA009", "0", output, "float32")["slips"] == ["not-scaled"]
 
     def test_another_value_of_the_example_is_recognized(self, engine: Engine) -> None:
         weights = np.asarray(load("SA009").expected["weights"])

@@ -343,8 +343,11 @@ var bookChecker = (function () {
         if (agrees(turned(array.values), turned(units))) verdict.exchanged = pair;
       });
     }
-    verdict.single = dtype === "float64" && verdict.state === "differs" && !array.boolean &&
-      !nearest(answer, array.values, limitsOf(example, answer, "float32"), units).wrong.length;
+    // What print() writes does not name its dtype: say so if float32 explains it.
+    if (dtype === "float64" && fits && !array.boolean && !verdict.slips.length) {
+      var wide = limitsOf(example, answer, "float32");
+      verdict.single = nearest(answer, array.values, wide, units).wrong.length ? slipsLike(answer, shape, array.values, wide, units) : ["right"];
+    }
     verdict.other = example.answers.find(function (other) {
       return !other.written && other.boolean === array.boolean && same(other.shape, array.shape) && !same(other.expected, expected) &&
         !nearest(other, array.values, limitsOf(example, other, dtype), units).wrong.length;
@@ -517,10 +520,13 @@ var bookChecker = (function () {
     if (verdict.exchanged) {
       row("To mend", array.shape.length === 2 ? "Transpose it: then it agrees." : "Exchange the axes " + verdict.exchanged.join(" and ") + ": then it agrees.");
     } else if (verdict.inOrder) row("To mend", "Reshape it to " + times(answer.shape) + ": then it agrees.");
-    if (verdict.single) {
+    if (verdict.single && verdict.single.length) {
       var button = make("button", { type: "button" }, "Compare as float32");
       button.addEventListener("click", function () { dtype.value = "float32"; byHand = true; show(false); dtype.focus(); });
-      row("Precision", "It is within what float32 allows. Was any of it computed in float32? ", button);
+      row("Precision", "In float32 " + (verdict.single[0] === "right" ? "it agrees" : "it is what " + verdict.single.join(" or ") + (verdict.single.length > 1 ? " give" : " gives")) +
+        ". Was any of it computed in float32? ", button);
+    } else if (answer.attention && !verdict.right && !verdict.slips.length && !verdict.exchanged && !verdict.inOrder && !verdict.other && verdict.state !== "few") {
+      row("Looks like", "none of the ", link("examples/slips.html", "known slips"), ".");
     }
     if (verdict.other) {
       row("Looks like", make("a", { href: "#" + data.id + "." + verdict.other.key }, code(verdict.other.name)), " of this example.");
@@ -693,6 +699,7 @@ var bookChecker = (function () {
   pick.addEventListener("change", function () { show(false); });
   output.addEventListener("input", function () { file = ""; show(true); });
   byId("file").addEventListener("change", function (event) { take(event.target.files[0]); event.target.value = ""; });
+  byId("choose").addEventListener("click", function () { byId("file").click(); });
   byId("clear").addEventListener("click", function () { output.value = file = ""; arrays = null; byHand = false; show(true); output.focus(); });
   box.addEventListener("dragover", function (event) { event.preventDefault(); box.classList.add("over"); });
   box.addEventListener("dragleave", function () { box.classList.remove("over"); });
