@@ -369,3 +369,41 @@ def induction_head(inputs: Inputs) -> Expected:
             if abs(weight - height / mpmath.fsum(curve)) > limit:
                 raise ArithmeticError("layer 1 does not listen to the position before")
     return expected
+
+
+@derivation
+def one_step_of_training(inputs: Inputs) -> Expected:
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+
+    def answer(key: Matrix) -> Real:
+        return attend(query, key, value).output[0][0]
+
+    def loss(key: Matrix) -> Real:
+        return logarithm(1 + exponential(-answer(key)))
+
+    before = attend(query, key, value)
+    slope = -1 / (1 + exponential(answer(key)))
+    back = attention_gradients(query, key, value, [[slope]])
+    require_agreement("d_key", back.d_key, central_differences(loss, key))
+    moved = [
+        [k - inputs["learning_rate"] * d for k, d in zip(*row, strict=True)]
+        for row in zip(key, back.d_key, strict=True)
+    ]
+    after = attend(query, moved, value)
+    if abs(real(answer(moved)) - mpmath.tanh(1)) > mpmath.mpf(10) ** -45:
+        raise ArithmeticError("the answer after the step is not tanh 1")
+    return {
+        "weights": before.weights,
+        "output": before.output,
+        "loss": loss(key),
+        "d_output": [[slope]],
+        "d_weights": back.d_weights,
+        "d_scores": back.d_scores,
+        "d_query": back.d_query,
+        "d_key": back.d_key,
+        "d_value": back.d_value,
+        "key_after": moved,
+        "weights_after": after.weights,
+        "output_after": after.output,
+        "loss_after": loss(moved),
+    }

@@ -802,6 +802,31 @@ class TestTheLibraryReproducesEveryExample:
             "votes_variants": [two(variant)[7][-1] for variant in variants],
         }
 
+    @staticmethod
+    def sa057(lib, given):
+        query, key, value = (given[name] for name in ("query", "key", "value"))
+        output = lib.scaled_dot_product_attention(query, key, value)
+        weights = lib.attention_weights(lib.scaled_scores(query, key))
+        d_output = -1 / (1 + np.exp(output))
+        back = lib.scaled_dot_product_attention_vjp(query, key, value, d_output)
+        moved = key - given["learning_rate"] * back.d_key
+        output_after = lib.scaled_dot_product_attention(query, moved, value)
+        return {
+            "weights": weights,
+            "output": output,
+            "loss": np.log1p(np.exp(-output[0, 0])),
+            "d_output": d_output,
+            "d_weights": d_output @ value.T,
+            "d_scores": lib.softmax_vjp(weights, d_output @ value.T),
+            "d_query": back.d_query,
+            "d_key": back.d_key,
+            "d_value": back.d_value,
+            "key_after": moved,
+            "weights_after": lib.attention_weights(lib.scaled_scores(query, moved)),
+            "output_after": output_after,
+            "loss_after": np.log1p(np.exp(-output_after[0, 0])),
+        }
+
     def test_every_example_is_recomputed(self):
         # A second list of the ids: who loses one has to lose it here as well.
         recomputed = {name.upper() for name in vars(type(self)) if re.fullmatch(r"sa\d{3}", name)}
