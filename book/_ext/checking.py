@@ -55,7 +55,8 @@ FORM = """\
 
 def link(name: str) -> str:
     """Return a link to the checker, with an example chosen."""
-    return f'<p><a href="../{FOLDER}/checker.html#{name}">Check an output here</a></p>'
+    address = f"../{FOLDER}/checker.html#{name}"
+    return f'<p><a href="{address}">Check an output here</a>: paste what your program prints.</p>'
 
 
 def of_example(name: str) -> dict[str, Any]:
