@@ -226,7 +226,9 @@ class TestTheLibraryReproducesEveryExample:
             computed[f"variance{suffix}"] = [every.var() for every in products]
         return computed
 
-    sa019 = sa018
+    @staticmethod
+    def sa019(lib, given):
+        return TestTheLibraryReproducesEveryExample.sa018(lib, given)
 
     @staticmethod
     def sa020(lib, given):
@@ -731,6 +733,74 @@ class TestTheLibraryReproducesEveryExample:
     def sa052(lib, given):
         computed = masked(lib, given, given["mask"])
         return {name: computed[name] for name in ("weights", "output")}
+
+    @staticmethod
+    def sa053(lib, given):
+        w_output = given["w_output"]
+        roles = dict(zip(ROLES, projected(given), strict=True))
+        heads = {f"{name}_heads": lib.split_heads(x, 2) for name, x in roles.items()}
+        computed = {**roles, **heads}
+        for sense in ("money", "river"):
+            places = given[f"sentence_{sense}"]
+            words = given["embeddings"][places]
+            query, key, value = (x[:, places] for x in heads.values())
+            head_outputs = lib.scaled_dot_product_attention(query, key, value)
+            one_head = lib.scaled_scores(roles["query"][places], roles["key"][places])
+            every = (words, words, *matrices(given), w_output)
+            computed |= {
+                f"scores_{sense}": lib.scaled_scores(query, key, scale=1.0),
+                f"weights_{sense}": lib.attention_weights(lib.scaled_scores(query, key)),
+                f"head_outputs_{sense}": head_outputs,
+                f"merged_{sense}": lib.merge_heads(head_outputs),
+                f"contributions_{sense}": head_outputs @ w_output.reshape(2, 2, 4),
+                f"output_{sense}": lib.multi_head_attention(*every, num_heads=2),
+                f"weights_one_head_{sense}": lib.attention_weights(one_head),
+                f"output_one_head_{sense}": lib.multi_head_attention(*every, num_heads=1),
+            }
+        return computed
+
+    @staticmethod
+    def sa054(lib, given):
+        size = len(given["words"])
+        options = {"causal": True, "scale": float(given["scale"])}
+
+        def roles(sources, layer):
+            pairs = zip(sources, ROLES, strict=True)
+            return [x @ given[f"w_{role}_{layer}"] for x, role in pairs]
+
+        def layer(sources, name):
+            query, key, value = roles(sources, name)
+            scores = lib.scaled_scores(query, key, scale=1.0)
+            mask = lib.causal_mask(len(query))
+            weights = lib.attention_weights(options["scale"] * scores, mask=mask)
+            return scores, weights, lib.scaled_dot_product_attention(query, key, value, **options)
+
+        def two(text):
+            place = np.arange(len(text))
+            words = np.zeros((len(text), 3 * size + 3))
+            words[:, :size] = np.eye(size)[text]
+            words[:, size : size + 3] = np.stack([place**0, place, place**2], axis=1)
+            first = layer([words] * 3, "first")
+            stream = words + first[2] @ given["w_output_first"]
+            return words, *first, stream, *layer([stream] * 3, "second")
+
+        names = "embeddings first_scores first_weights first_output stream second_scores"
+        computed = dict(
+            zip([*names.split(), "second_weights", "votes"], two(given["text"]), strict=True)
+        )
+        words, stream = computed["embeddings"], computed["stream"]
+        for role in ROLES:
+            sources = [words if other == role else stream for other in ROLES]
+            computed[f"votes_without_{role}_path"] = layer(sources, "second")[2]
+        repeated = two(given["repeated"])
+        variants = [given[f"variant_{number}"] for number in ("one", "two", "three", "four")]
+        return {
+            **computed,
+            "first_weights_repeated": repeated[2],
+            "second_weights_repeated": repeated[6],
+            "votes_repeated": repeated[7],
+            "votes_variants": [two(variant)[7][-1] for variant in variants],
+        }
 
     def test_every_example_is_recomputed(self):
         # A second list of the ids: who loses one has to lose it here as well.
