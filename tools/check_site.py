@@ -5,6 +5,7 @@ asked, or what is to be installed is not there. `make check-site` also wants the
 its head, its headings, its policy.
 """
 
+import json
 import re
 import sys
 from collections import Counter
@@ -120,7 +121,7 @@ def _requests(page: Page) -> list[str]:
 
 def _links(path: Path, page: Page, anchors: dict[Path, set[str]]) -> list[str]:
     problems = []
-    for link in page.xpath("//a/@href"):
+    for link in page.xpath("//a/@href | //link/@href"):
         address, anchor = urldefrag(link)
         parts = urlsplit(address)
         if parts.scheme or parts.netloc:
@@ -166,11 +167,23 @@ def _headings(page: Page) -> list[str]:
 
 
 def _scripts(page: Page) -> list[str]:
-    inline = [_text(script)[:40] for script in page.xpath("//script[not(@src)]")]
+    inline = [
+        _text(script)[:40] for script in page.xpath("//script[not(@src)]") if not _is_data(script)
+    ]
     inline += [f"{name.attrname}={name}" for name in page.xpath("//@*[starts-with(name(), 'on')]")]
     links = (link.strip() for link in page.xpath("//@href"))
     inline += [link for link in links if link.lower().startswith("javascript:")]
     return [f"inline script: {script}" for script in inline]
+
+
+def _is_data(script: Page) -> bool:
+    """Tell whether an element is a block of JSON-LD, which no browser runs."""
+    if dict(script.attrib) != {"type": "application/ld+json"}:
+        return False
+    try:
+        return isinstance(json.loads(script.text or ""), dict)
+    except json.JSONDecodeError:
+        return False
 
 
 if __name__ == "__main__":

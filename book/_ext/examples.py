@@ -162,7 +162,7 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
         {
             0: r"\bone column an? (\w+)" if dimension > 1 else r"\b[Ff]or each (\w+)\b",
             1: r"\b[Oo]ne row an? (\w+)|\b[Oo]ne (\w+) a row|\bat each (\w+)",
-            2: r"\b(?:table an?|each) ((?:query |key/value )?head|scale)\b",
+            2: r"\b(?:table an?|each) ((?:query |key/value )?head|query|scale|sentence)\b",
         }[axis],
         text,
     )
@@ -721,10 +721,16 @@ def around(
     data = documents(Path(app.srcdir))[name]
     digest = fingerprint(read(Path(app.srcdir, DATA, f"{name}.json")))
     context["work"] = replace(
-        context["work"], example=name, title=curled(data["title"]), digest=digest
+        context["work"],
+        example=name,
+        title=curled(data["title"]),
+        digest=digest,
+        date=data["released"],
+        is_released=True,
     )
     if not data.get("withdrawn"):
         trying.write_notebook(app, name, context["work"])
+    context["example_data"] = data
     context["sections"] = [
         {
             "id": one["ids"][0],

@@ -234,9 +234,11 @@ class SlipCatalog(SphinxDirective):
 
         self.env.note_dependency(str(Path(self.env.srcdir, SLIPS)))
         self.env.note_reread()  # a new example may catch one
+        std = self.env.domains["std"]
         rows = []
         for name, calls in slips.matrix().items():
             slip = slips.SLIPS[name]
+            std.note_hyperlink_target(f"slip-{name}", self.env.docname, name, name)
             ids = dict.fromkeys(call.example for call in calls)
             shown = " ".join(f'<a href="../{one}/index.html">{one}</a>' for one in ids)
             seen = f' <a href="{html.escape(slip.seen)}">Seen in public</a>.' if slip.seen else ""

@@ -19,6 +19,7 @@ def site(folder: Path, page: str) -> Path:
     (folder / "sub").mkdir()
     (folder / "sub" / "index.html").write_text(OTHER)
     (folder / "other.html").write_text(OTHER)
+    (folder / "style.css").touch()
     (folder / "page.html").write_text(page)
     return folder
 
@@ -37,6 +38,7 @@ class TestCheckSite:
             ("figure>", "div>", "drawing without a caption"),
             ("<h1", '<img src="a.png" alt=""><h1', "image without an alt text: a.png"),
             ("<h1", '<script src="https://cdn.test/x.js"></script><h1', "asks another site"),
+            ("</head>", '<link rel="item" href="data.json"></head>', "broken link: data.json"),
             ('href="style.css"', 'href="//cdn.test/s.css"', "asks another site: //cdn.test/s.css"),
             ('id="top"', 'id="title"', "the id 'title' stands twice"),
             ("<h1", "pip install selfattn_ref<h1", "installs what is not here: selfattn_ref"),
@@ -82,6 +84,11 @@ class TestCheckFrames:
         (tmp_path / "page.html").write_text(FRAMED)
         assert check_frames(tmp_path) == []
 
+    def test_data_that_no_browser_runs_is_no_script(self, tmp_path: Path) -> None:
+        data = '<script type="application/ld+json">{"@type": "Book"}</script></head>'
+        (tmp_path / "page.html").write_text(FRAMED.replace("</head>", data))
+        assert check_frames(tmp_path) == []
+
     def test_the_policy_is_the_one_that_was_promised(self) -> None:
         assert "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " in POLICY
         assert POLICY.endswith("img-src 'self' data:; font-src 'self'; connect-src 'self'")
@@ -100,6 +107,14 @@ class TestCheckFrames:
             ('<meta charset="utf-8">', '<script src="early.js"></script>', "does not stand before"),
             ("<h2>Two", "<script>go()</script><h2>Two", "inline script: go()"),
             ("<h2>Two", '<h2 onclick="go()">Two', "inline script: onclick=go()"),
+            ("<h2>Two", '<script type="module">{}</script><h2>Two', "inline script: {}"),
+            ("<h2>Two", '<script type="application/ld+json">{]</script><h2>Two', "script: {]"),
+            ("<h2>Two", '<script type="application/ld+json">1</script><h2>Two', "script: 1"),
+            (
+                "<h2>Two",
+                '<script type="application/ld+json" nonce="x">{}</script><h2>Two',
+                "inline script: {}",
+            ),
             ('href="#x"', 'href=" javascript:go()"', "inline script: javascript:go()"),
         ],
     )

@@ -25,7 +25,15 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "tests/examples",
     ):
         shutil.copytree(ROOT / name, folder / name)
-    for name in (*("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE", "README.md"),):
+    files = (
+        "_config.yml",
+        "requirements.txt",
+        "pyproject.toml",
+        "LICENSE",
+        "README.md",
+        "CITATION.cff",
+    )
+    for name in files:
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     (folder / "book" / "index.md").write_text("# Index\n")
