@@ -369,3 +369,107 @@ def induction_head(inputs: Inputs) -> Expected:
             if abs(weight - height / mpmath.fsum(curve)) > limit:
                 raise ArithmeticError("layer 1 does not listen to the position before")
     return expected
+
+
+@derivation
+def one_step_of_training(inputs: Inputs) -> Expected:
+    query, key, value = (inputs[name] for name in ("query", "key", "value"))
+
+    def answer(key: Matrix) -> Real:
+        return attend(query, key, value).output[0][0]
+
+    def loss(key: Matrix) -> Real:
+        return logarithm(1 + exponential(-answer(key)))
+
+    before = attend(query, key, value)
+    slope = -1 / (1 + exponential(answer(key)))
+    back = attention_gradients(query, key, value, [[slope]])
+    require_agreement("d_key", back.d_key, central_differences(loss, key))
+    moved = [
+        [k - inputs["learning_rate"] * d for k, d in zip(*row, strict=True)]
+        for row in zip(key, back.d_key, strict=True)
+    ]
+    after = attend(query, moved, value)
+    if abs(real(answer(moved)) - mpmath.tanh(1)) > mpmath.mpf(10) ** -45:
+        raise ArithmeticError("the answer after the step is not tanh 1")
+    return {
+        "weights": before.weights,
+        "output": before.output,
+        "loss": loss(key),
+        "d_output": [[slope]],
+        "d_weights": back.d_weights,
+        "d_scores": back.d_scores,
+        "d_query": back.d_query,
+        "d_key": back.d_key,
+        "d_value": back.d_value,
+        "key_after": moved,
+        "weights_after": after.weights,
+        "output_after": after.output,
+        "loss_after": loss(moved),
+    }
+
+
+@derivation
+def cost_of_attention(inputs: Inputs) -> Expected:
+    length, width, heads, shared, d_k, d_v, layers, size = (
+        int(inputs[name])
+        for name in (
+            *("length", "d_model", "num_heads", "num_key_value_heads"),
+            *("d_k", "d_v", "layers", "bytes_per_number"),
+        )
+    )
+    tokens = range(length)
+    last = length - 1
+    cases: list[tuple[list[int], set[tuple[int, int]]]] = [  # who is new, and who sees whom
+        ([*tokens], {(i, j) for i in tokens for j in tokens}),
+        ([*tokens], {(i, j) for i in tokens for j in tokens if j <= i}),
+        ([last], {(last, j) for j in tokens}),
+    ]
+    columns: dict[str, list[object]] = {
+        name: []
+        for name in (
+            *("pairs", "scores_multiplications", "output_multiplications"),
+            *("projection_multiplications", "operations", "uses_of_a_key"),
+        )
+    }
+    for new, seen in cases:
+        for_scores = for_output = projecting = 0
+        # How often each number of each key is used; the key/value heads are all alike.
+        uses = {(g, j, c): 0 for g in range(shared) for j in tokens for c in range(d_k)}
+        for head in range(heads):
+            for _, j in seen:
+                for c in range(d_k):
+                    for_scores += 1
+                    uses[head * shared // heads, j, c] += 1
+                for _ in range(d_v):
+                    for_output += 1
+        for _ in new:
+            for made in (heads * d_k, shared * d_k, shared * d_v):
+                for _ in range(made):
+                    for _ in range(width):
+                        projecting += 1
+            for _ in range(width):
+                for _ in range(heads * d_v):
+                    projecting += 1
+        of_keys = []
+        for j in tokens:
+            (alike,) = {n for (_, at, _), n in uses.items() if at == j}
+            of_keys.append(Fraction(alike))
+        counts = [len(seen), for_scores, for_output, projecting]
+        counts.append(2 * sum(counts[1:]))
+        for column, entry in zip(columns.values(), [*map(Fraction, counts), of_keys], strict=True):
+            column.append(entry)
+
+    def cached(stores: int) -> int:
+        kept = 0
+        for _ in range(layers * stores):
+            for _ in tokens:
+                kept += len([*range(d_k), *range(d_v)])
+        return kept
+
+    return {
+        **columns,
+        "cache_numbers": Fraction(cached(shared)),
+        "cache_bytes": Fraction(size * cached(shared)),
+        "cache_bytes_unshared": Fraction(size * cached(heads)),
+    }

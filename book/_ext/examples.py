@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import checking
 import trying
 from addresses import EXAMPLE
 from docutils import nodes
@@ -474,6 +475,7 @@ def page(
     return [
         *card(data, pages, found, base),
         raw(trying.buttons(data["id"], runs=not data.get("withdrawn"))),
+        raw(checking.link(data["id"])),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section("expected", *arrays(data, "expected"), title=[nodes.Text("Expected values")]),
         *(

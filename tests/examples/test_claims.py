@@ -274,6 +274,9 @@ CLAIMS = {
         and x["votes_without_key_path"][-1].max() < 0.34
         and x["votes_variants"].argmax(axis=1).tolist() == [2, 3, 3, 2]
     ),
+    "SA057: the step lowers the loss, and equal keys have nothing to tell a query": lambda x: (
+        x["loss_after"] < x["loss"] and x["d_query"] == 0 and abs(x["d_key"]).min() > 0
+    ),
 }  # fmt: skip
 
 

@@ -802,6 +802,66 @@ class TestTheLibraryReproducesEveryExample:
             "votes_variants": [two(variant)[7][-1] for variant in variants],
         }
 
+    @staticmethod
+    def sa057(lib, given):
+        query, key, value = (given[name] for name in ("query", "key", "value"))
+        output = lib.scaled_dot_product_attention(query, key, value)
+        weights = lib.attention_weights(lib.scaled_scores(query, key))
+        d_output = -1 / (1 + np.exp(output))
+        back = lib.scaled_dot_product_attention_vjp(query, key, value, d_output)
+        moved = key - given["learning_rate"] * back.d_key
+        output_after = lib.scaled_dot_product_attention(query, moved, value)
+        return {
+            "weights": weights,
+            "output": output,
+            "loss": np.log1p(np.exp(-output[0, 0])),
+            "d_output": d_output,
+            "d_weights": d_output @ value.T,
+            "d_scores": lib.softmax_vjp(weights, d_output @ value.T),
+            "d_query": back.d_query,
+            "d_key": back.d_key,
+            "d_value": back.d_value,
+            "key_after": moved,
+            "weights_after": lib.attention_weights(lib.scaled_scores(query, moved)),
+            "output_after": output_after,
+            "loss_after": np.log1p(np.exp(-output_after[0, 0])),
+        }
+
+    @staticmethod
+    def sa055(lib, given):
+        length, heads, shared = (
+            given[name] for name in ("length", "num_heads", "num_key_value_heads")
+        )
+        width, d_k, d_v = (given[name] for name in ("d_model", "d_k", "d_v"))
+        masks = [
+            np.ones((length, length), bool),
+            lib.causal_mask(length),
+            lib.causal_mask(1, length, offset=length - 1),
+        ]
+        # Which key/value head each query head reads, from what the library repeats.
+        reads = lib.repeat_key_value_heads(np.arange(shared)[:, None, None], heads).ravel()
+        pairs = np.array([mask.sum() for mask in masks])
+        for_scores, for_output = heads * pairs * d_k, heads * pairs * d_v
+        new = np.array([len(mask) for mask in masks])
+        projecting = new * width * (heads * (d_k + d_v) + shared * (d_k + d_v))
+        caches = [lib.KeyValueCache() for _ in range(given["layers"])]
+        for cache in caches:
+            key, value = (np.zeros((shared, length, d), np.float16) for d in (d_k, d_v))
+            cache.attend(np.zeros((shared, length, d_k), np.float16), key, value)
+        kept = sum(cache.keys.nbytes + cache.values.nbytes for cache in caches)
+        assert given["bytes_per_number"] == np.float16().nbytes
+        return {
+            "pairs": pairs,
+            "scores_multiplications": for_scores,
+            "output_multiplications": for_output,
+            "projection_multiplications": projecting,
+            "operations": 2 * (for_scores + for_output + projecting),
+            "uses_of_a_key": np.array([(reads == 0).sum() * m.sum(axis=0) for m in masks]),
+            "cache_numbers": kept // 2,
+            "cache_bytes": kept,
+            "cache_bytes_unshared": kept * heads // shared,
+        }
+
     def test_every_example_is_recomputed(self):
         # A second list of the ids: who loses one has to lose it here as well.
         recomputed = {name.upper() for name in vars(type(self)) if re.fullmatch(r"sa\d{3}", name)}
