@@ -9,6 +9,7 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,11 +61,11 @@ def link(name: str) -> str:
 def of_example(name: str) -> dict[str, Any]:
     """Return all that can be checked of an example, and what is needed to judge it."""
     from selfattn_ref.worked_examples import Tolerance, load, slips
-    from selfattn_ref.worked_examples._files import file_text
+    from selfattn_ref.worked_examples._files import file_content
     from selfattn_ref.worked_examples._tolerance import by_call, by_dtype
 
     example, exactly = load(name), Tolerance(0.0, 0.0)
-    written = json.loads(file_text(name))["calls"] if example.calls else []
+    written = json.loads(file_content(name))["calls"] if example.calls else []
     found: dict[str, Any] = {
         "id": name,
         "title": example.title,
@@ -73,8 +74,9 @@ def of_example(name: str) -> dict[str, Any]:
         "answers": [],
     }
     for call, document in zip(example.calls, written, strict=True):
-        answer: dict[str, Any] = {
+        asked: dict[str, Any] = {
             "key": f"{call.number}",
+            "call": call.number,
             "written": repr(call).partition(": ")[2],
             "attention": call.function == ATTENTION,
             "given": [
@@ -83,22 +85,25 @@ def of_example(name: str) -> dict[str, Any]:
                 if isinstance(value, np.ndarray)
             ],
         }
-        found["answers"].append(answer)
         if call.expected is None:
             ((error, why),) = call.because.items()
-            answer |= {"raises": error, "why": why}
+            found["answers"].append(asked | {"raises": error, "why": why})
             continue
-        answer["name"] = re.sub(r"\W.*", "", document["result"].strip("["))
-        answer |= _array(np.asarray(call.expected))
-        # Without the tolerance of the example, which depends on the entry and not on the row.
-        limits = by_call(call.function, call.arguments, exactly, np.asarray(call.expected))
-        answer["bounds"] = {dtype: _by_row(limits(dtype)) for dtype in DTYPES}
-        answer["conventions"] = [
-            [convention, call.because[convention], x.ravel().tolist()]
-            for convention, x in call.conventions.items()
-        ]
-        if call.function == ATTENTION:
-            answer["slips"] = _outputs(call, found["slips"], slips.SLIPS.values())
+        names = document["result"]
+        parts = arrays_of(call.expected)
+        for part, value in parts.items():  # a gradient has several
+            answer = asked | _array(value)
+            if len(parts) > 1:
+                answer |= {"key": f"{call.number}_{part}", "part": part}
+            name = names[part] if isinstance(names, dict) else names
+            answer["name"] = re.sub(r"\W.*", "", name.strip("["))
+            # Without the tolerance of the example, which depends on the entry and not on the row.
+            limits = by_call(call.function, call.arguments, exactly, value)
+            answer["bounds"] = {dtype: _by_row(limits(dtype)) for dtype in DTYPES}
+            answer["conventions"] = _conventions(call, part)
+            if call.function == ATTENTION:
+                answer["slips"] = _outputs(call, found["slips"], slips.SLIPS.values())
+            found["answers"].append(answer)
     for given, value in example.expected.items():
         limits = by_dtype(exactly, value)
         found["answers"].append(
@@ -113,10 +118,29 @@ def of_example(name: str) -> dict[str, Any]:
     return found
 
 
+def arrays_of(answer: Any) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an answer by the names that a call gives them."""
+    if isinstance(answer, Mapping):
+        return {name: np.asarray(value) for name, value in answer.items()}
+    return {"result": np.asarray(answer)}
+
+
 def _array(value: NDArray[Any]) -> dict[str, Any]:
     """Return what a script has to know of an array."""
     boolean = value.dtype == np.bool_
     return {"shape": value.shape, "boolean": bool(boolean), "expected": value.ravel().tolist()}
+
+
+def _conventions(call: Any, part: str) -> list[list[Any]]:
+    """Return the accepted answers with their names; those that are equal here share an entry."""
+    groups: dict[bytes, list[Any]] = {}
+    for name, answer in call.conventions.items():
+        value, why = arrays_of(answer)[part], call.because[name]
+        if same := groups.get(value.tobytes()):
+            same[0], same[1] = f"{same[0]} or {name}", f"{same[1]} {why}"
+        else:
+            groups[value.tobytes()] = [name, why, value.ravel().tolist()]
+    return [*groups.values()]
 
 
 def _by_row(limits: NDArray[Any]) -> list[float]:

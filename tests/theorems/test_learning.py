@@ -63,7 +63,7 @@ class TestTwins:
             outputs = [
                 attention_weights(scale * dot_similarity(x[:1], x)) @ x for x in (rows, twin)
             ]
-            np.testing.assert_allclose(*outputs, rtol=0, atol=1e-15)
+            np.testing.assert_allclose(outputs[0], outputs[1], rtol=0, atol=1e-15)
 
     def test_unequal_weights_tell_them_apart(self) -> None:
         rows = np.array([[1.0, 0.0], [0.0, 1.0]])

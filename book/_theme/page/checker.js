@@ -448,10 +448,10 @@ var bookChecker = (function () {
     });
     var mine = answer.attention ? "my_attention" : "my_" + answer.written.replace(/\(.*/, "");
     place.append(
-      make("p", {}, "Call your function as ", code(answer.written), given.length ? " with " : ".", listed(given, ", "),
+      make("p", {}, "Call your function as ", code(answer.written), answer.part ? [" and give its ", code(answer.part)] : "", given.length ? " with " : ".", listed(given, ", "),
         given.length && answer.shape ? ". The result is " + times(answer.shape) + "." : given.length ? "." : ""),
       answer.raises ? "" : make("div", { "class": "highlight-python" }, make("pre", {},
-        "from selfattn_ref.worked_examples import load\ncall = load(\"" + name + "\").calls[" + answer.key + "]\n" +
+        "from selfattn_ref.worked_examples import load\ncall = load(\"" + name + "\").calls[" + answer.call + "]\n" +
         "print(" + mine + "(*call.args, **call.kwargs))"))
     );
   }
@@ -637,7 +637,7 @@ var bookChecker = (function () {
     answers().forEach(function (answer) {
       var parts = (answer.written || "").split(/\(|\)$/), group = parts[0] || "Expected values";
       if (!what.lastChild || what.lastChild.label !== group) what.append(make("optgroup", { label: group }));
-      what.lastChild.append(make("option", { value: answer.key }, parts[0] ? "call " + answer.key + ": " + parts[1] : answer.name));
+      what.lastChild.append(make("option", { value: answer.key }, parts[0] ? "call " + answer.call + ": " + parts[1] + (answer.part ? ": " + answer.part : "") : answer.name));
     });
     what.value = key;
     if (!what.value) what.selectedIndex = 0;
