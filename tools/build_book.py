@@ -30,8 +30,8 @@ SITE = BUILD / "html"
 RECORD = BUILD / "built.json"
 INPUTS = (
     *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
-    *("tests/examples/test_recomputed.py", "tests/mutation", "tests/peers", "tests/record.json"),
-    *("tests/theorems", "tools", "LICENSE", "CITATION.cff"),
+    *("tests/examples/test_recomputed.py", "tests/examples/test_calls.py", "tests/theorems"),
+    *("tests/mutation", "tests/peers", "tests/record.json", "tools", "LICENSE", "CITATION.cff"),
     *("pyproject.toml", "README.md"),  # for the wheel
 )
 

@@ -379,7 +379,7 @@ def card(
                 nodes.definition("", nodes.paragraph("", "", *content)),
             )
     named = raw(
-        f'<span class="number" aria-hidden="true">{name}</span>{beside(name, found)}'
+        f'<span class="number" aria-hidden="true">{name}</span>{beside(name, pages)}'
         f'<h1><span class="unseen">{name}: </span>{curled(title)}</h1>'
     )
     return [
@@ -394,9 +394,9 @@ def copied(text: str) -> str:
     return f'<span class="copied line"><code>{html.escape(text)}</code></span>'
 
 
-def beside(name: str, found: Iterable[str]) -> str:
-    """Return links to the examples before and after an example."""
-    order = sorted(found)
+def beside(name: str, pages: Iterable[str]) -> str:
+    """Return links to the examples before and after an example that have pages."""
+    order = sorted(match[1] for one in pages if (match := EXAMPLE.fullmatch(f"book/{one}")))
     place = order.index(name) if name in order else 0
     links = [f'<a href="../{one}/index.html">← {one}</a>' for one in order[:place][-1:]]
     links += [f'<a href="../{one}/index.html">{one} →</a>' for one in order[place + 1 :][:1]]

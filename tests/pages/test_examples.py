@@ -187,7 +187,8 @@ class TestPage:
 
 class TestCard:
     def card(self, example_id: str, found: dict[str, Any] = DOCUMENTS, base: str = "") -> str:
-        parts = examples.card(DOCUMENTS[example_id], {"causal/masking"}, found, base)
+        pages = {"causal/masking", *(f"examples/{name}" for name in DOCUMENTS)}
+        parts = examples.card(DOCUMENTS[example_id], pages, found, base)
         return "".join(part.astext() for part in parts)
 
     def test_it_says_what_is_certain(self) -> None:
@@ -213,6 +214,7 @@ class TestCard:
         assert re.findall(r'href="\.\./(SA\d+)/', self.card("SA016")) == ["SA015", "SA017"]
         first, *_, last = sorted(DOCUMENTS)
         assert len(re.findall(r'href="\.\./SA', self.card(first) + self.card(last))) == 2
+        assert examples.beside("SA016", {"examples/SA016"}) == '<span class="beside"></span>'
 
     def test_one_that_was_corrected_says_by_which(self) -> None:
         assert "Superseded" not in self.card("SA016")

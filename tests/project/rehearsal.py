@@ -45,7 +45,7 @@ def insert(path, before, text):
 # --- A worked example -----------------------------------------------------------------------------
 
 FUNCTION = "half_of_a_vector"
-NEW = f"SA{len(ids()) + 1:03d}"
+NEW = f"SA{int(ids()[-1][2:]) + 1:03d}"
 DATA = Path("selfattn_ref", "worked_examples", "data")
 
 

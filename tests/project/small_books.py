@@ -19,6 +19,7 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "book/_ext",
         "book/_lib",
         "book/_theme",
+        "tests/mutation",
         "tests/peers",
         "tests/theorems",
         "derivations",
@@ -32,6 +33,7 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "LICENSE",
         "README.md",
         "CITATION.cff",
+        "tests/record.json",
     )
     for name in files:
         shutil.copy(ROOT / name, folder / name)
