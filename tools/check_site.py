@@ -1,10 +1,12 @@
 """Check the built site as it is written.
 
-The build refuses a site in which a link leads nowhere, an image does not speak or somebody else is
-asked. `make check-site` also wants the frame of each page: its head, its headings, its policy.
+The build refuses a site in which a link leads nowhere, an image does not speak, somebody else is
+asked, or what is to be installed is not there. `make check-site` also wants the frame of each page:
+its head, its headings, its policy.
 """
 
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -40,7 +42,12 @@ def check_site(site: Path) -> list[str]:
             *_requests(page),
             *_links(path, page, anchors),
             *_ids(page),
+            *_installs(site, page.text_content()),
         )
+    ] + [
+        f"{path.relative_to(site)}: {problem}"
+        for path in sorted(site.rglob("*.ipynb"))
+        for problem in _installs(site, path.read_text("utf-8"))
     ]
 
 
@@ -78,6 +85,13 @@ def _text(element: Page) -> str:
 def _ids(page: Page) -> list[str]:
     seen = Counter(page.xpath("//@id"))
     return [f"the id {name!r} stands twice" for name, times in seen.items() if times > 1]
+
+
+def _installs(site: Path, text: str) -> list[str]:
+    """Say which lines install something that the site does not have: no index has the library."""
+    files = {path.name for path in site.rglob("*.whl")}
+    named = re.findall(r"pip install (\S+?\.whl|[^\s\"\\]+)", text)
+    return [f"installs what is not here: {name}" for name in named if Path(name).name not in files]
 
 
 def _images(page: Page) -> list[str]:

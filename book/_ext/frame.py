@@ -65,7 +65,7 @@ def write_assets(app: Sphinx) -> None:
     sheets = [(THEME / name).read_text("utf-8") for name in SHEETS]
     sheets = [font_faces_css(), css_variables(), *sheets]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
-    for name in ("page.js", "search.js", "favicon.svg"):
+    for name in ("page.js", "search.js", "catalog.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 

@@ -41,6 +41,8 @@ class TestCheckSite:
             ("</head>", '<link rel="item" href="data.json"></head>', "broken link: data.json"),
             ('href="style.css"', 'href="//cdn.test/s.css"', "asks another site: //cdn.test/s.css"),
             ('id="top"', 'id="title"', "the id 'title' stands twice"),
+            ("<h1", "pip install selfattn_ref<h1", "installs what is not here: selfattn_ref"),
+            ("<h1", "pip install ./a-1.whl<h1", "installs what is not here: ./a-1.whl"),
         ],
     )
     def test_a_defect_is_named_with_its_page(
@@ -50,6 +52,20 @@ class TestCheckSite:
         (found,) = check_site(site(tmp_path, GOOD.replace(good, bad)))
         assert found.startswith("page.html: ")
         assert problem in found
+
+    @pytest.mark.parametrize("where", ["./", "https://book.test/examples/"])
+    def test_what_is_installed_is_a_file_of_the_site(self, tmp_path: Path, where: str) -> None:
+        there = site(tmp_path, GOOD.replace("<h1", f"<p>pip install {where}a-2.whl</p><h1"))
+        assert len(check_site(there)) == 1
+        (there / "examples").mkdir()
+        (there / "examples" / "a-2.whl").touch()
+        assert check_site(there) == []
+
+    def test_a_notebook_installs_no_other_file_either(self, tmp_path: Path) -> None:
+        (tmp_path / "a.ipynb").write_text('["# %pip install selfattn_ref\\n"]')
+        assert check_site(site(tmp_path, GOOD)) == [
+            "a.ipynb: installs what is not here: selfattn_ref"
+        ]
 
     def test_an_empty_site_is_a_problem(self, tmp_path: Path) -> None:
         assert check_site(tmp_path) == [f"{tmp_path}: no page was built"]

@@ -25,7 +25,14 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "tests/examples",
     ):
         shutil.copytree(ROOT / name, folder / name)
-    files = ("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE", "CITATION.cff")
+    files = (
+        "_config.yml",
+        "requirements.txt",
+        "pyproject.toml",
+        "LICENSE",
+        "README.md",
+        "CITATION.cff",
+    )
     for name in files:
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")

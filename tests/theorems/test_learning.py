@@ -1,0 +1,71 @@
+"""The theorem of the page on training. The docstring of a class begins with its label."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from selfattn_ref import attention_weights, dot_similarity
+
+NUMBERS = st.floats(-100, 100)
+
+
+class TestTwins:
+    """thm-twins: equal weights cannot tell twins apart."""
+
+    @given(
+        rows=hnp.arrays(np.float64, (6, 3), elements=NUMBERS),
+        moved=hnp.arrays(np.float64, 3, elements=NUMBERS),
+        matrix=hnp.arrays(np.float64, (3, 2), elements=st.floats(-10, 10)),
+        scores=hnp.arrays(np.float64, 6, elements=st.floats(-30, 30)),
+        inside=st.sets(st.integers(0, 5), min_size=2),
+        data=st.data(),
+    )
+    def test_the_outputs_of_twins_are_equal(
+        self,
+        rows: np.ndarray,
+        moved: np.ndarray,
+        matrix: np.ndarray,
+        scores: np.ndarray,
+        inside: set[int],
+        data: st.DataObject,
+    ) -> None:
+        places = sorted(inside)
+        twin = rows.copy()
+        twin[places] = rows[data.draw(st.permutations(places))]
+        twin[places[0]] += moved  # any rows with the same sum
+        twin[places[1]] -= moved
+        scores[places] = scores[places[0]]
+        weights = attention_weights(scores[np.newaxis])
+        difference = weights @ rows @ matrix - weights @ twin @ matrix
+        assert np.abs(difference).max() < 1e-9
+
+    def test_no_rule_is_right_on_more_than_half(self) -> None:
+        # Three pairs of twins: every rule from what is heard to a sense is tried.
+        senses = np.array([1, -1] * 3)
+        heard = np.repeat(np.arange(3), 2)
+        for rule in itertools.product((1, -1), repeat=3):
+            assert (np.array(rule)[heard] == senses).mean() == 0.5
+
+    def test_one_hot_words_with_their_neighbor_listen_to_the_clues_alike(self) -> None:
+        # Words 0 to 5: bank, with, no, stop and two clues; then the same for the word before.
+        axes = np.vstack([np.eye(6), np.zeros((1, 6))])  # the last: no word before
+
+        def sentence(one: int, other: int) -> np.ndarray:
+            words = np.array([0, 1, one, 2, other, 3])
+            return np.hstack([axes[words], axes[np.r_[6, words[:-1]]]])
+
+        rows, twin = sentence(4, 5), sentence(5, 4)
+        assert not np.array_equal(rows, twin)
+        for scale in (0.0, 1.0, 12**-0.5):  # the average, dot products, with the root
+            outputs = [
+                attention_weights(scale * dot_similarity(x[:1], x)) @ x for x in (rows, twin)
+            ]
+            np.testing.assert_allclose(outputs[0], outputs[1], rtol=0, atol=1e-15)
+
+    def test_unequal_weights_tell_them_apart(self) -> None:
+        rows = np.array([[1.0, 0.0], [0.0, 1.0]])
+        weights = attention_weights(np.array([[0.0, 1.0]]))
+        assert np.abs(weights @ rows - weights @ rows[::-1]).min() > 0.4
