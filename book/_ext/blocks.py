@@ -134,8 +134,9 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def called(env: BuildEnvironment, page: str, statement: nodes.Element) -> str:
     """Return the kind and the number of a statement, such as "Theorem 18"."""
-    numbers = env.toc_fignumbers[page][statement["countertype"]][statement["label"]]
-    return f"{statement['realtype'].title()} {'.'.join(map(str, numbers))}"
+    counted = env.toc_fignumbers.get(page, {}).get(statement["countertype"], {})
+    number = ".".join(map(str, counted.get(statement["label"], ())))  # some have none
+    return f"{statement['realtype'].title()} {number}".rstrip()
 
 
 def name_folds(doctree: nodes.document) -> None:

@@ -194,7 +194,7 @@ class TestNames:
 class TestHowToCite:
     def test_every_command_does_what_the_page_says(self) -> None:
         (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
-        command = shlex.split(block.replace("\\\n", ""))
+        command = shlex.split(block)
         assert command[:4] == ["python", "-m", "selfattn_ref.worked_examples", "verify"]
         done = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, capture_output=True,
                               text=True, check=False)  # fmt: skip

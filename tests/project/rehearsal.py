@@ -304,6 +304,7 @@ STUBS = {
     "reference/bibliography": "# Sources\n\n```{bibliography}\n```\n",
     "reference/glossary": "# Glossary\n",
     "reference/theorems": "# Theorems\n",
+    "reference/how-to-cite": "# How to cite\n",
     "examples/index": "# Examples\n",
     f"examples/{NEW}": f"({NEW})=\n# {NEW}: Halves\n\n```{{worked-example}} {NEW}\n```\n",
 }
