@@ -237,6 +237,17 @@ class TestAttentionCost:
         mixed @ numbers(h * d_v, width)
         assert multiplied(rows, mixed) == tokens * width * (h + groups) * (d_k + d_v)
 
+    @given(SIZES, SIZES, SIZES)
+    def test_the_usual_form(self, heads, T, d):
+        width = heads * d
+        query, key, value = (numbers(heads, T, d) for _ in range(3))
+        dense(query, key, value)
+        assert 2 * multiplied(query, value) == 4 * T**2 * width
+        rows = numbers(T, width)
+        for _ in range(4):
+            rows @ numbers(width, width)
+        assert 2 * multiplied(rows) == 8 * T * width**2
+
     @given(SIZES, SIZES, SIZES, SIZES, SIZES)
     def test_the_cache(self, layers, groups, T, d_k, d_v):
         kept = 0
