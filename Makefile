@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-links check-site lighthouse test test-deep test-numpy test-peers test-project mutants bench lint format serve examples lock clean
+.PHONY: help book check-latex check-links check-site lighthouse test test-deep test-numpy test-peers test-project mutants bench lint format serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -12,6 +12,9 @@ help: ## List the targets
 
 book: $(READY) ## Build the book into _build/html: every cell executed, every warning an error
 	@$(PY) -m tools.build_book
+
+check-latex: book ## Typeset every entry of "Cite" with BibTeX and biblatex (needs LaTeX and biber)
+	@$(PY) -m tools.check_latex
 
 check-links: book ## Ask for every address that the book names: whether it is still there
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
@@ -32,8 +35,8 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
 	@bash tools/numpy.sh '$(NUMPY)'
 
-test-project: $(READY) ## Build small books with defects, run visible cells alone, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,cells.py strict_build.py lesson_blocks.py wheel.py rehearsal.py)
+test-project: book ## Build small books with defects, run cells alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
+	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py strict_build.py lesson_blocks.py wheel.py record.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers

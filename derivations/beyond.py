@@ -22,7 +22,7 @@ from derivations.algebra import (
     softmax,
     transpose,
 )
-from derivations.attention import attend, causal, roles
+from derivations.attention import attend, causal, roles, weights_of
 from derivations.gradients import (
     attention_gradients,
     central_differences,
@@ -66,6 +66,40 @@ def two_heads(inputs: Inputs) -> Expected:
         "output": product(merged, inputs["w_output"]),
         "contributions": contributions,
     }
+
+
+@derivation
+def two_banks_two_heads(inputs: Inputs) -> Expected:
+    heads, w_output = int(inputs["num_heads"]), inputs["w_output"]
+    names = ("query", "key", "value")
+    projected = roles(inputs, inputs["embeddings"])
+    pieces = [split(x, heads) for x in projected]
+    expected: Expected = dict(zip(names, projected, strict=True))
+    expected |= {f"{name}_heads": x for name, x in zip(names, pieces, strict=True)}
+    size = len(pieces[0][0][0])
+    for sense in ("money", "river"):
+        places = inputs[f"sentence_{sense}"]
+        sentence = [[rows(head, places) for head in x] for x in pieces]
+        attended = [attend(*head) for head in zip(*sentence, strict=True)]
+        outputs = [head.output for head in attended]
+        one_head = attend(*(rows(x, places) for x in projected))
+        # Head h meets its own rows of the output matrix.
+        contributions = [
+            product(output, w_output[h * size : (h + 1) * size]) for h, output in enumerate(outputs)
+        ]
+        expected |= {
+            f"scores_{sense}": [
+                dot_products(q, k) for q, k in zip(sentence[0], sentence[1], strict=True)
+            ],
+            f"weights_{sense}": [head.weights for head in attended],
+            f"head_outputs_{sense}": outputs,
+            f"merged_{sense}": merge(outputs),
+            f"contributions_{sense}": contributions,
+            f"output_{sense}": matrix_sum(*contributions),
+            f"weights_one_head_{sense}": one_head.weights,
+            f"output_one_head_{sense}": product(one_head.output, w_output),
+        }
+    return expected
 
 
 @derivation
@@ -165,6 +199,8 @@ def rotation_by_position(inputs: Inputs) -> Expected:
         "frequencies": frequencies,
         "rotated_query": everywhere(query),
         "rotated_key": everywhere(key),
+        "rotated_query_neighbors": everywhere(query, neighbors=True),
+        "rotated_key_neighbors": everywhere(key, neighbors=True),
         "scores": scores,
         "scores_shifted": shifted,
         "scores_by_distance": by_distance,
@@ -258,6 +294,8 @@ def gradient_by_hand(inputs: Inputs) -> Expected:
 
         require_agreement(f"d_{name}", gradient, central_differences(of_one, inputs[name]))
     return {
+        **dict(zip(("query", "key", "value"), (query, key, value), strict=True)),
+        "weights": attend(query, key, value).weights,
         "loss": loss(),
         "d_value": back.d_value,
         "d_weights": back.d_weights,
@@ -270,6 +308,67 @@ def gradient_by_hand(inputs: Inputs) -> Expected:
         "d_w_value": d_matrices["w_value"],
         "d_x": d_words,
     }
+
+
+def induced(text: Vector, inputs: Inputs, *, through: str = "query key value") -> dict[str, Matrix]:
+    """Return what two layers make of a text.
+
+    `through` names the roles of layer 2 that are made of the sum of the embeddings and layer 1; the
+    others are made of the embeddings alone.
+    """
+    tokens = len(inputs["words"])
+    one_hot = [[Fraction(n == token) for n in range(tokens)] for token in range(tokens)]
+    nothing = [Fraction(0)] * (2 * tokens)
+    words = [
+        [*one_hot[int(token)], Fraction(1), Fraction(p), Fraction(p * p), *nothing]
+        for p, token in enumerate(text)
+    ]
+    mask, scale = causal(len(text)), inputs["scale"]
+
+    def heard(layer: str, **sources: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        query, key, value = (product(x, inputs[f"w_{role}_{layer}"]) for role, x in sources.items())
+        scores = dot_products(query, key)
+        scaled = [[real(score) * real(scale) for score in row] for row in scores]
+        weights = weights_of(scaled, mask)
+        return scores, weights, product(weights, value)
+
+    first_scores, first_weights, first_output = heard("first", query=words, key=words, value=words)
+    stream = matrix_sum(words, product(first_output, inputs["w_output_first"]))
+    sources = {role: stream if role in through else words for role in ("query", "key", "value")}
+    second_scores, second_weights, votes = heard("second", **sources)
+    return {
+        "embeddings": words,
+        "first_scores": first_scores,
+        "first_weights": first_weights,
+        "first_output": first_output,
+        "stream": stream,
+        "second_scores": second_scores,
+        "second_weights": second_weights,
+        "votes": votes,
+    }
+
+
+@derivation
+def induction_head(inputs: Inputs) -> Expected:
+    text = inputs["text"]
+    expected: Expected = dict(induced(text, inputs))
+    for role, others in {"query": "key value", "key": "query value", "value": "query key"}.items():
+        votes = induced(text, inputs, through=others)["votes"]
+        expected[f"votes_without_{role}_path"] = votes
+    repeated = induced(inputs["repeated"], inputs)
+    for name in ("first_weights", "second_weights", "votes"):
+        expected[f"{name}_repeated"] = repeated[name]
+    variants = [inputs[f"variant_{number}"] for number in ("one", "two", "three", "four")]
+    expected["votes_variants"] = [induced(variant, inputs)["votes"][-1] for variant in variants]
+
+    # The scores of layer 1 are (i − 1)² − (i − 1 − j)²: its weights fall like a Gauss curve.
+    limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
+    for i, row in enumerate(repeated["first_weights"]):
+        curve = [exponential(-inputs["scale"] * (i - 1 - j) ** 2) for j in range(i + 1)]
+        for weight, height in zip(row, curve, strict=False):
+            if abs(weight - height / mpmath.fsum(curve)) > limit:
+                raise ArithmeticError("layer 1 does not listen to the position before")
+    return expected
 
 
 @derivation
@@ -307,4 +406,70 @@ def one_step_of_training(inputs: Inputs) -> Expected:
         "weights_after": after.weights,
         "output_after": after.output,
         "loss_after": loss(moved),
+    }
+
+
+@derivation
+def cost_of_attention(inputs: Inputs) -> Expected:
+    length, width, heads, shared, d_k, d_v, layers, size = (
+        int(inputs[name])
+        for name in (
+            *("length", "d_model", "num_heads", "num_key_value_heads"),
+            *("d_k", "d_v", "layers", "bytes_per_number"),
+        )
+    )
+    tokens = range(length)
+    last = length - 1
+    cases: list[tuple[list[int], set[tuple[int, int]]]] = [  # who is new, and who sees whom
+        ([*tokens], {(i, j) for i in tokens for j in tokens}),
+        ([*tokens], {(i, j) for i in tokens for j in tokens if j <= i}),
+        ([last], {(last, j) for j in tokens}),
+    ]
+    columns: dict[str, list[object]] = {
+        name: []
+        for name in (
+            *("pairs", "scores_multiplications", "output_multiplications"),
+            *("projection_multiplications", "operations", "uses_of_a_key"),
+        )
+    }
+    for new, seen in cases:
+        for_scores = for_output = projecting = 0
+        # How often each number of each key is used; the key/value heads are all alike.
+        uses = {(g, j, c): 0 for g in range(shared) for j in tokens for c in range(d_k)}
+        for head in range(heads):
+            for _, j in seen:
+                for c in range(d_k):
+                    for_scores += 1
+                    uses[head * shared // heads, j, c] += 1
+                for _ in range(d_v):
+                    for_output += 1
+        for _ in new:
+            for made in (heads * d_k, shared * d_k, shared * d_v):
+                for _ in range(made):
+                    for _ in range(width):
+                        projecting += 1
+            for _ in range(width):
+                for _ in range(heads * d_v):
+                    projecting += 1
+        of_keys = []
+        for j in tokens:
+            (alike,) = {n for (_, at, _), n in uses.items() if at == j}
+            of_keys.append(Fraction(alike))
+        counts = [len(seen), for_scores, for_output, projecting]
+        counts.append(2 * sum(counts[1:]))
+        for column, entry in zip(columns.values(), [*map(Fraction, counts), of_keys], strict=True):
+            column.append(entry)
+
+    def cached(stores: int) -> int:
+        kept = 0
+        for _ in range(layers * stores):
+            for _ in tokens:
+                kept += len([*range(d_k), *range(d_v)])
+        return kept
+
+    return {
+        **columns,
+        "cache_numbers": Fraction(cached(shared)),
+        "cache_bytes": Fraction(size * cached(shared)),
+        "cache_bytes_unshared": Fraction(size * cached(heads)),
     }

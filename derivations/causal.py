@@ -105,6 +105,7 @@ def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
     gradients = attention_gradients(query, key, value, inputs["d_output"], mask)
     (empty,) = (i for i, allowed in enumerate(mask) if not any(allowed))
     nan_in_output, nan_in_d_value = nan_by_the_book(inputs)
+    uniform = [row if any(row) else [Fraction(1, len(key))] * len(key) for row in weights]
     return {
         "weights": weights,
         "output": output,
@@ -112,6 +113,7 @@ def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
         "d_key": gradients.d_key,
         "d_value": gradients.d_value,
         "output_uniform": [mean(column) for column in transpose(value)],
+        "d_value_uniform": product(transpose(uniform), inputs["d_output"]),
         "output_unmasked": attend([query[empty]], key, value).output[0],
         "nan_in_output": nan_in_output,
         "nan_in_d_value": nan_in_d_value,
@@ -131,7 +133,8 @@ def two_layers_with_and_without_a_mask(inputs: Inputs) -> Expected:
 
 @derivation
 def one_more_token(inputs: Inputs) -> Expected:
-    expected: Expected = {}
+    projected = roles(inputs, inputs["embeddings"])
+    expected: Expected = dict(zip(("query", "key", "value"), projected, strict=True))
     for number, length in (("five", 5), ("six", 6)):
         query, key, value = roles(inputs, inputs["embeddings"][:length])
         weights, output = attend(query, key, value, causal(length))
@@ -143,6 +146,7 @@ def one_more_token(inputs: Inputs) -> Expected:
 
 @derivation
 def one_token_at_a_time(inputs: Inputs) -> Expected:
+    queries: list[Vector] = []
     key: list[Vector] = []
     value: list[Vector] = []
     output = []
@@ -151,12 +155,14 @@ def one_token_at_a_time(inputs: Inputs) -> Expected:
     for word in inputs["embeddings"]:
         # The new token alone is projected; what the earlier ones left in the cache stays.
         query, new_key, new_value = (rows[0] for rows in roles(inputs, [word]))
+        queries.append(query)
         key.append(new_key)
         value.append(new_value)
         output.append(attend([query], key, value).output[0])
         with_cache.append(Fraction(len(key)))
         without_cache.append(Fraction(len(key) ** 2))
     return {
+        "query": queries,
         "key": key,
         "value": value,
         "output": output,
@@ -182,6 +188,7 @@ def perplexity_of_four_tokens(inputs: Inputs) -> Expected:
         raise ArithmeticError("the two ways to the perplexity disagree")
     vocabulary = len(probabilities[0])
     return {
+        "log_probabilities": [[logarithm(p) for p in row] for row in probabilities],
         "target_probabilities": chosen,
         "surprise": surprise,
         "cross_entropy": cross_entropy,

@@ -25,7 +25,7 @@ Ledger: TypeAlias = dict[str, str | None]
 
 EXAMPLE_ID = re.compile(r"SA\d{3}")
 # What is short in a call.
-IN_ONE_LINE = ("arguments", "options", "conventions")
+IN_ONE_LINE = ("arguments", "options", "result", "conventions")
 
 
 class Number(str):
@@ -87,8 +87,10 @@ def render(value: Any, indent: str = "") -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _line(entries: Mapping[str, Any]) -> str:
-    return "{" + ", ".join(f"{json.dumps(k)}: {render(v)}" for k, v in entries.items()) + "}"
+def _line(value: Any) -> str:
+    if not isinstance(value, dict):
+        return render(value)
+    return "{" + ", ".join(f"{json.dumps(k)}: {_line(v)}" for k, v in value.items()) + "}"
 
 
 def exact(value: Any) -> Any:
@@ -208,6 +210,13 @@ def problems(ledger: Ledger, files: Mapping[str, Document]) -> list[str]:
                 f"{example_id} is released and its numbers or calls have changed. A released "
                 "example never changes: restore it, give the correction a new id, and name "
                 f'{example_id} there as "supersedes".'
+            )
+    for example_id, document in files.items():
+        wrong = document["supersedes"]
+        if wrong in files and files[wrong].get("withdrawn", {}).get("see") != example_id:
+            found.append(
+                f"{example_id} supersedes {wrong}, which has to be withdrawn: say there on which "
+                f'day, because of what, and "see": "{example_id}".'
             )
     found += [
         f"{example_id} is released but its file is gone: restore it, it may be cited."

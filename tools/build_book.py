@@ -22,6 +22,7 @@ from jupyter_cache import get_cache
 from tools.check_site import check_site
 from tools.commit import commit
 from tools.fingerprint import cache_folder, fingerprint
+from tools.wheel import RELEASED
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
@@ -29,11 +30,10 @@ SITE = BUILD / "html"
 RECORD = BUILD / "built.json"
 INPUTS = (
     *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
-    *("tests/examples/test_recomputed.py", "tests/peers", "tests/theorems", "tools", "LICENSE"),
-    "pyproject.toml",
+    *("tests/examples/test_recomputed.py", "tests/examples/test_calls.py", "tests/theorems"),
+    *("tests/mutation", "tests/peers", "tests/record.json", "tools", "LICENSE", "CITATION.cff"),
+    *("pyproject.toml", "README.md"),  # for the wheel
 )
-
-RELEASED = "1767225600"  # 2026, for the copyright line: the same inputs give the same bytes
 
 ENDED = "the build ended with exit code"
 PROBLEM = re.compile(
@@ -88,7 +88,7 @@ def main() -> int:
 def run(command: list[str]) -> Iterator[str]:
     """Run a command of the build, echo its lines as they come, and yield them."""
     environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
-    environment.setdefault("SOURCE_DATE_EPOCH", RELEASED)
+    environment.setdefault("SOURCE_DATE_EPOCH", RELEASED)  # the same inputs, the same bytes
     with subprocess.Popen(
         command,
         cwd=ROOT,

@@ -1,9 +1,12 @@
 """Check the built site as it is written.
 
-The build refuses a site in which a link leads nowhere, an image does not speak or somebody else is
-asked. `make check-site` also wants the frame of each page: its head, its headings, its policy.
+The build refuses a site in which a link leads nowhere, an image does not speak, somebody else is
+asked, or what is to be installed is not there. `make check-site` also wants the frame of each page:
+its head, its headings, its policy.
 """
 
+import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -39,7 +42,12 @@ def check_site(site: Path) -> list[str]:
             *_requests(page),
             *_links(path, page, anchors),
             *_ids(page),
+            *_installs(site, page.text_content()),
         )
+    ] + [
+        f"{path.relative_to(site)}: {problem}"
+        for path in sorted(site.rglob("*.ipynb"))
+        for problem in _installs(site, path.read_text("utf-8"))
     ]
 
 
@@ -79,6 +87,13 @@ def _ids(page: Page) -> list[str]:
     return [f"the id {name!r} stands twice" for name, times in seen.items() if times > 1]
 
 
+def _installs(site: Path, text: str) -> list[str]:
+    """Say which lines install something that the site does not have: no index has the library."""
+    files = {path.name for path in site.rglob("*.whl")}
+    named = re.findall(r"pip install (\S+?\.whl|[^\s\"\\]+)", text)
+    return [f"installs what is not here: {name}" for name in named if Path(name).name not in files]
+
+
 def _images(page: Page) -> list[str]:
     problems = []
     main = page.find(".//main")
@@ -106,7 +121,7 @@ def _requests(page: Page) -> list[str]:
 
 def _links(path: Path, page: Page, anchors: dict[Path, set[str]]) -> list[str]:
     problems = []
-    for link in page.xpath("//a/@href"):
+    for link in page.xpath("//a/@href | //link/@href"):
         address, anchor = urldefrag(link)
         parts = urlsplit(address)
         if parts.scheme or parts.netloc:
@@ -152,11 +167,23 @@ def _headings(page: Page) -> list[str]:
 
 
 def _scripts(page: Page) -> list[str]:
-    inline = [_text(script)[:40] for script in page.xpath("//script[not(@src)]")]
+    inline = [
+        _text(script)[:40] for script in page.xpath("//script[not(@src)]") if not _is_data(script)
+    ]
     inline += [f"{name.attrname}={name}" for name in page.xpath("//@*[starts-with(name(), 'on')]")]
     links = (link.strip() for link in page.xpath("//@href"))
     inline += [link for link in links if link.lower().startswith("javascript:")]
     return [f"inline script: {script}" for script in inline]
+
+
+def _is_data(script: Page) -> bool:
+    """Tell whether an element is a block of JSON-LD, which no browser runs."""
+    if dict(script.attrib) != {"type": "application/ld+json"}:
+        return False
+    try:
+        return isinstance(json.loads(script.text or ""), dict)
+    except json.JSONDecodeError:
+        return False
 
 
 if __name__ == "__main__":

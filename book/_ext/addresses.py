@@ -7,8 +7,10 @@ link names the file, SA016/index.html, so that a copy of the site on a disk work
 import re
 from typing import Any
 
+from blocks import STATEMENTS
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
+from tex_to_text import words
 
 EXAMPLE = re.compile(r"book/examples/(SA\d{3})")
 
@@ -31,6 +33,18 @@ class BookBuilder(StandaloneHTMLBuilder):
     def get_outfilename(self, pagename: str) -> str:
         """Return the file of a page."""
         return super().get_outfilename(address(pagename))
+
+    def dump_inventory(self) -> None:
+        """List statements and equations, too, for books that refer to them as to any label."""
+        labels, numbers = self.env.domains["std"].data["labels"], self.env.toc_fignumbers
+        for page in {one["docname"] for one in getattr(self.env, "proof_list", {}).values()}:
+            for one in self.env.get_doctree(page).findall(lambda n: isinstance(n, STATEMENTS)):
+                labels[one["label"]] = (page, one["label"], words(one[0]))
+        for label, (page, _) in self.env.domains["math"].data["objects"].items():
+            anchor = f"equation-{label}"
+            number = ".".join(map(str, numbers[page]["displaymath"][anchor]))
+            labels[label] = (page, anchor, f"Equation {number}")
+        super().dump_inventory()
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -6,8 +6,10 @@ one system of type, folded by `details`, which needs no script.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import frame
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
@@ -16,6 +18,7 @@ from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import NODE_TYPES, proof_node, unenumerable_node
+from tex_to_text import words
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +111,15 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             initial = chr(ord("A") + listed.get("start", 1) - 1)
             listed[0][0].insert(0, nodes.Text(f"{initial}. "))
             listed.replace_self(listed[0].children)
+    page_cited = frame.work_of(app, page, words(app.env.titles[page]))
+    for statement in doctree.findall(lambda n: isinstance(n, STATEMENTS)):
+        label, kind = statement["label"], called(app.env, page, statement)
+        statement["cited"] = replace(
+            page_cited,
+            at=f"{page_cited.at}#{label}",
+            title=f"{kind} ({words(statement[0])})",
+            page=page_cited.title,
+        )
     name_folds(doctree)
     for folded in list(doctree.findall(nodes.admonition)):
         if "dropdown" in folded["classes"]:
@@ -115,8 +127,16 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
     if NOTED.match(page):
         top = next(doctree.findall(nodes.section))
         if len(top) > 1 and isinstance(top[1], nodes.paragraph):
-            _facts(top[1], level(app.env, page), minutes(doctree))
+            doctree["minutes"] = minutes(doctree)
+            _facts(top[1], level(app.env, page), doctree["minutes"])
         annotate(app, doctree, page)
+
+
+def called(env: BuildEnvironment, page: str, statement: nodes.Element) -> str:
+    """Return the kind and the number of a statement, such as "Theorem 18"."""
+    counted = env.toc_fignumbers.get(page, {}).get(statement["countertype"], {})
+    number = ".".join(map(str, counted.get(statement["label"], ())))  # some have none
+    return f"{statement['realtype'].title()} {number}".rstrip()
 
 
 def name_folds(doctree: nodes.document) -> None:
@@ -331,21 +351,24 @@ def _number(self: HTML5Translator, kind: str, label: str) -> str:
 def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     """Write a theorem or the like: its kind and number, its title, its test, what it says."""
     title, content = node.children
-    kind = node["realtype"].title()
-    number = _number(self, node["countertype"], node["label"])
+    kind = called(self.builder.env, self.builder.current_docname, node)
     node["classes"].remove("proof")
     self.body.append(self.starttag(node, "div", CLASS="statement"))
-    self.body.append(
-        f'<p class="head"><span class="kind">{kind} {number}</span> <span class="title">'
-    )
+    self.body.append(f'<p class="head"><span class="kind">{kind}</span> <span class="title">')
     for child in title.children:
         child.walkabout(self)
     self.body.append("</span>")
     if node["ids"]:
         self.add_permalink_ref(node, "Link to this statement")
+    cite = f"cite-{node['label']}"
+    self.body.append(
+        f' <span class="tested"><button type="button" popovertarget="{cite}">cite'
+        f'<span class="unseen"> {kind}</span></button>'
+    )
     if node.get("tested"):
-        self.body.append(f' <a class="tested" href="{node["tested"]}">tested</a>')
-    self.body.append("</p>\n")
+        self.body.append(f' <a href="{node["tested"]}">tested</a>')
+    self.body.append("</span></p>\n")
+    self.body.append(f'<div class="cite" id="{cite}" popover>{node["cited"].html()}</div>\n')
     for child in content.children:
         child.walkabout(self)
     self.body.append("</div>\n")

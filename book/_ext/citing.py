@@ -1,76 +1,123 @@
-"""How to cite a page: a sentence, BibTeX, RIS and CSL-JSON, all from one record."""
+"""How to cite something: a sentence, BibTeX, RIS and CSL-JSON, all from one record."""
 
+import codecs
+import html
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import latexcodec  # noqa: F401  registers the codec
+import yaml
+
 AUTHORS = "The selfattn_ref contributors"
-SPECIAL = re.compile(r"([&%$#_{}])")  # for TeX
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+SPECIAL = {"\\": r"\textbackslash{}", "^": r"\^{}", "$": r"\$", "{": r"\{", "}": r"\}"}
+
+
+@cache
+def released(root: Path) -> str:
+    """Return the day of the release as CITATION.cff gives it; nothing before there is one."""
+    citation = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
+    return str(citation.get("date-released", ""))
 
 
 @dataclass(frozen=True)
 class Work:
-    """The book, one of its pages, or a worked example."""
+    """The book, one of its pages, a statement, or a worked example."""
 
     book: str
     version: str
-    year: str
+    date: str  # a day, as 2026-11-20, or the year alone
+    is_released: bool = True  # or there may still be another text of this version
+    at: str = ""  # the address below that of the site
+    base: str = ""  # that of the site, once it is public
     title: str = ""  # none: the book as a whole
+    page: str = ""  # the title of the page, of a statement
     example: str = ""  # the id, if it is one
     digest: str = ""  # of its numbers
-    url: str = ""  # once the site has a public address
+
+    @property
+    def url(self) -> str:
+        """Return the public address, if there is one."""
+        return f"{self.base}/{self.at}" if self.base else ""
 
     @property
     def key(self) -> str:
-        """Return a key for bibliographies, the same in every version."""
-        name = self.example or re.sub(r"\W+", "-", self.title.lower()).strip("-")
+        """Return a key for bibliographies: what stays in the address, whatever the title is."""
+        path, _, label = self.at.partition("#")
+        path = path.removesuffix(".html").removesuffix("index")
+        name = label or self.example or re.sub(r"\W+", "-", path).strip("-")
         return f"selfattn-ref-{name}".rstrip("-")
 
     @property
+    def edition(self) -> str:
+        """Return the version in words."""
+        return f"version {self.version}" + ("" if self.is_released else " (not yet released)")
+
+    @property
     def note(self) -> str:
-        """Return what tells this example from any other one: its id, its version, its digest."""
-        return f"{self.example}@{self.version}#sha256:{self.digest}" if self.digest else ""
+        """Return what tells it from all others: an example's id, version and digest, or a path."""
+        if self.digest:
+            return f"{self.example}@{self.version}#sha256:{self.digest}"
+        return "" if self.url or not self.title else self.at
 
     def sentence(self) -> str:
         """Return a sentence for a list of references."""
-        title = self.title.replace("“", "‘").replace("”", "’")  # inside of quotation marks
+        title, page = (
+            t.replace("“", "‘").replace("”", "’")  # inside of quotation marks
+            for t in (self.title, self.page)
+        )
+        stop = "" if title.endswith(("?", "!")) else "."
+        container = f"“{page}”, {self.book}" if page else self.book
         parts = [
-            f"{AUTHORS} ({self.year}).",
-            f"“{title}.”" if title else "",
+            f"{AUTHORS} ({self.date}).",
+            f"“{title}{stop}”" if title else "",
             f"Worked example {self.example}." if self.example else "",
-            f"{'In ' if title else ''}{self.book}, version {self.version}.",
+            f"{'In ' if title else ''}{container}, {self.edition}.",
             self.note,
             self.url,
         ]
         return " ".join(part for part in parts if part)
 
     def bibtex(self) -> str:
-        """Return an entry for BibTeX."""
-        inside = self.title and not self.example
+        """Return an entry for BibTeX and biblatex.
+
+        It is `misc`, for any other type that fits wants a publisher, whom the book does not have.
+        """
+        book = rf"\emph{{{_tex(self.book)}}}"
+        if self.page:
+            book = f"``{_tex(self.page)}'', {book}"
+        inside = f"Worked example {self.example} of" if self.example else "In"
+        year, _, day = self.date.partition("-")
+        note = f"{{{_tex(self.note)}}}" if self.note else ""
         fields = {
-            "author": f"{{{AUTHORS}}}",
-            "title": f"{{{self.title or self.book}}}",
-            "booktitle": f"{{{self.book}}}" if inside else "",
-            "howpublished": f"Worked example {self.example} of {self.book}" if self.example else "",
-            "year": self.year,
-            "version": self.version,
-            "note": self.note or f"Version {self.version}",
+            "author": f"{{{{{_tex(AUTHORS)}}}}}",
+            "title": f"{{{{{_tex(self.title or self.book)}}}}}",
+            "howpublished": f"{{{inside} {book}, {self.edition}}}"
+            if self.title
+            else f"{{{self.edition.capitalize()}}}",
+            "month": MONTHS[int(day[:2]) - 1] if day else "",
+            "year": f"{{{year}}}",
+            # Where the digest may end a line: no column is as wide as its 64 digits.
+            "note": re.sub(r"([0-9a-f]{16})", r"\\allowbreak{}\1", note),
+            "url": f"{{{self.url}}}" if self.url else "",
         }
-        lines = [f"  {n} = {{{_tex(text)}}}," for n, text in fields.items() if text]
-        lines += [f"  url = {{{self.url}}},"] if self.url else []
-        kind = "incollection" if inside else "misc"
-        return "\n".join([f"@{kind}{{{self.key},", *lines, "}"])
+        lines = [f"  {name} = {text}," for name, text in fields.items() if text]
+        return "\n".join([f"@misc{{{self.key},", *lines, "}"])
 
     def ris(self) -> str:
         """Return a record for reference managers."""
-        kind = "DATA" if self.example else "CHAP" if self.title else "BOOK"
         fields = [
-            ("TY", kind),
-            ("AU", AUTHORS),
+            ("TY", "DATA" if self.example else "CHAP" if self.title else "BOOK"),
+            ("AU", f"{AUTHORS},"),  # a family name alone: a comma, and no given name
             ("TI", self.title or self.book),
             ("T2", self.book if self.title else ""),
-            ("PY", self.year),
+            ("SE", self.page),
+            ("PY", self.date[:4]),
+            ("DA", self.date.replace("-", "/") if "-" in self.date else ""),
             ("ET", self.version),
             ("N1", self.note),
             ("UR", self.url),
@@ -85,7 +132,8 @@ class Work:
             "author": [{"literal": AUTHORS}],
             "title": self.title or self.book,
             "container-title": self.book if self.title else "",
-            "issued": {"date-parts": [[int(self.year)]]},
+            "section": self.page,
+            "issued": {"date-parts": [[int(part) for part in self.date.split("-")]]},
             "version": self.version,
             "note": self.note,
             "URL": self.url,
@@ -93,20 +141,34 @@ class Work:
         kept = {name: value for name, value in item.items() if value}
         return json.dumps([kept], ensure_ascii=False, indent=1)
 
+    def html(self) -> str:
+        """Return all formats, each in a box of its own; all but the sentence are folded."""
+
+        def box(text: str) -> str:
+            return f"<pre>{html.escape(text, quote=False)}</pre>"
+
+        formats = {"BibTeX": self.bibtex(), "RIS": self.ris(), "CSL-JSON": self.csl()}
+        folds = "".join(
+            f'<details class="copied" name="cite"><summary>{name}</summary>{box(text)}</details>\n'
+            for name, text in formats.items()
+        )
+        return f'<div class="copied">{box(self.sentence())}</div>\n{folds}'
+
     def metadata(self) -> dict[str, str]:
         """Return what reference managers look for in the head of a page."""
         fields = {
-            "citation_author": AUTHORS,
+            # Zotero takes the last word for the family name, unless there is a comma.
+            "citation_author": f"{AUTHORS},",
             "citation_title": self.title or self.book,
             "citation_inbook_title": self.book if self.title else "",
-            "citation_publication_date": self.year,
+            "citation_publication_date": self.date.replace("-", "/"),
+            "citation_language": "en",
             "citation_public_url": self.url,
         }
         return {name: text for name, text in fields.items() if text}
 
 
 def _tex(text: str) -> str:
-    """Return a text as BibTeX reads it: braces that were put there on purpose stay."""
-    outer = text.startswith("{") and text.endswith("}")
-    inner = SPECIAL.sub(r"\\\1", text[1:-1] if outer else text)
-    return f"{{{inner}}}" if outer else inner
+    """Return a text as TeX reads it, in ASCII; a character that has no name there is an error."""
+    escaped = re.sub(r"[\\^${}]", lambda found: SPECIAL[found[0]], text)
+    return str(codecs.encode(escaped, "ulatex+ascii"))

@@ -9,21 +9,31 @@ import importlib
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import checking
 import trying
 from addresses import EXAMPLE
 from docutils import nodes
-from source_pages import DERIVATIONS, defined_in
+from source_pages import (
+    CALLING,
+    CALLS,
+    DERIVATIONS,
+    RECOMPUTED,
+    RECOMPUTING,
+    defined_in,
+    recomputing,
+)
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 DATA = Path("selfattn_ref", "worked_examples", "data")
-RECOMPUTED = "tests.examples.test_recomputed:TestTheLibraryReproducesEveryExample"
 INDEX = "book/examples/index"
 STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
 
@@ -50,6 +60,8 @@ ROLES = {
 PAIRS = re.compile(r"(?:.*_)?(?:scores|weights|mask)(?:_.*)?")  # a row a query, a column a key
 OUTPUTS = re.compile(r"(?!w_)(?:.*_)?(?:output|context)(?:_.*)?")  # a row a query
 SYMMETRIC = re.compile(r"(?:scaled_)?(?:dot|cosine|distance)")  # a row and a column a word
+FACETS = {"topic": "Topic", "function": "Function", "kind": "Result", "level": "Level"}
+KINDS = {"value": "Value", "convention": "Convention", "must_raise": "Must raise"}
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
 
@@ -151,7 +163,7 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
         {
             0: r"\bone column an? (\w+)" if dimension > 1 else r"\b[Ff]or each (\w+)\b",
             1: r"\b[Oo]ne row an? (\w+)|\b[Oo]ne (\w+) a row|\bat each (\w+)",
-            2: r"\b(?:table an?|each) ((?:query |key/value )?head|scale)\b",
+            2: r"\b(?:table an?|each) ((?:query |key/value )?head|query|scale|sentence)\b",
         }[axis],
         text,
     )
@@ -300,8 +312,8 @@ def agreement(data: Mapping[str, Any]) -> str:
     import selfattn_ref
     from selfattn_ref.worked_examples import load
 
-    module, _, class_name = RECOMPUTED.partition(":")
-    compute = getattr(getattr(importlib.import_module(module), class_name), data["id"].lower())
+    module = importlib.import_module(RECOMPUTED.replace("/", "."))
+    compute = getattr(getattr(module, RECOMPUTING), data["id"].lower())
     example = load(data["id"])
     computed = compute(selfattn_ref, example.inputs)
     if set(computed) != set(data["expected"]):
@@ -319,33 +331,76 @@ def powers(text: str) -> Iterator[nodes.Node]:
             yield nodes.Text(part)
 
 
-def card(data: Mapping[str, Any], pages: set[str], superseded_by: str | None) -> nodes.container:
-    """Return the card of an example: what it is called, and what is certain about it."""
-    facts: list[list[nodes.Node]] = [
-        [
-            nodes.strong("", "✓ agrees"),
-            *powers(f" with the library in this build: {agreement(data)}"),
-        ],
-        [nodes.Text("released "), nodes.inline("", data["released"], classes=["date"])],
-    ]
-    if data["supersedes"]:
-        facts.append([nodes.Text(f"supersedes {data['supersedes']}")])
-    if superseded_by:
-        facts.append([nodes.Text(f"superseded by {superseded_by}")])
-    facts.append([nodes.Text(", ".join(data["topics"]))])
-    if data["page"] in pages:
-        facts.append([nodes.Text("taught in “"), to_page(data["page"]), nodes.Text("”")])
-    line = [facts[0], *([nodes.Text(" · "), *fact] for fact in facts[1:])]
+def status(data: Mapping[str, Any]) -> list[nodes.Node]:
+    """Return how far the library agrees with an example, or why it is no longer used."""
+    if withdrawn := data.get("withdrawn"):
+        see = f" See {withdrawn['see']}." if withdrawn["see"] else ""
+        why = f" on {withdrawn['on']}: {withdrawn['because']}{see}"
+        return [nodes.strong("", "withdrawn", classes=["negative"]), *prose(curled(why))]
+    agrees = f" with the library in this build: {agreement(data)}"
+    return [nodes.strong("", "✓ agrees"), *powers(agrees)]
+
+
+def card(
+    data: Mapping[str, Any], pages: set[str], found: Mapping[str, Any], base: str
+) -> list[nodes.Node]:
+    """Return the card of an example: its name, what it is for, and what is certain about it."""
+    from selfattn_ref.worked_examples import load
+    from selfattn_ref.worked_examples.__main__ import cited
+
     name, title = data["id"], html.escape(data["title"], quote=False)
-    return nodes.container(
-        "",
-        raw(
-            f'<span class="number" aria-hidden="true">{name}</span>'
-            f'<h1><span class="unseen">{name}: </span>{curled(title)}</h1>'
-        ),
-        nodes.paragraph("", "", *itertools.chain(*line)),
-        classes=["card"],
+    newer = [one for one, other in found.items() if other["supersedes"] == name]
+    tests = [(RECOMPUTED, recomputing(name), "every value recomputed")]
+    tests += [(CALLS, CALLING, "every call made")] if data["calls"] else []
+    if data.get("withdrawn"):
+        tests = []
+    facts: dict[str, list[nodes.Node]] = {
+        "Status": status(data),
+        "Superseded by": [nodes.Text(one) for one in newer],
+        "Supersedes": [nodes.Text(data["supersedes"] or "")],
+        "Since": [
+            nodes.Text(f"version {data['since']}, "),
+            nodes.inline("", data["released"], classes=["date"]),
+        ],
+        "Topics": [nodes.Text(", ".join(data["topics"]))],
+        "Taught in": [to_page(data["page"])] if data["page"] in pages else [],
+        "Tested in": [
+            raw(", ".join(f'<a href="../{page}.html#{at}">{what}</a>' for page, at, what in tests))
+        ],
+        "Address": [raw(copied(f"{base}/{name}/"))],
+        "Citation": [raw(copied(cited(load(name))))],
+    }
+    listed = nodes.definition_list()
+    for term, content in facts.items():
+        if "".join(node.astext() for node in content):
+            listed += nodes.definition_list_item(
+                "",
+                nodes.term("", term),
+                nodes.definition("", nodes.paragraph("", "", *content)),
+            )
+    named = raw(
+        f'<span class="number" aria-hidden="true">{name}</span>{beside(name, pages)}'
+        f'<h1><span class="unseen">{name}: </span>{curled(title)}</h1>'
     )
+    return [
+        nodes.container("", named, classes=["card"]),
+        nodes.paragraph("", "", *prose(curled(data["why"])), classes=["why"]),
+        nodes.container("", listed, classes=["card", "record"]),
+    ]
+
+
+def copied(text: str) -> str:
+    """Write a line that can be copied, and is cut off where it does not fit."""
+    return f'<span class="copied line"><code>{html.escape(text)}</code></span>'
+
+
+def beside(name: str, pages: Iterable[str]) -> str:
+    """Return links to the examples before and after an example that have pages."""
+    order = sorted(match[1] for one in pages if (match := EXAMPLE.fullmatch(f"book/{one}")))
+    place = order.index(name) if name in order else 0
+    links = [f'<a href="../{one}/index.html">← {one}</a>' for one in order[:place][-1:]]
+    links += [f'<a href="../{one}/index.html">{one} →</a>' for one in order[place + 1 :][:1]]
+    return f'<span class="beside">{" ".join(links)}</span>'
 
 
 def curled(text: str) -> str:
@@ -405,9 +460,12 @@ def numbers(single: list[tuple[str, str, list[nodes.Node]]]) -> Iterator[nodes.N
 
 
 def page(
-    data: Mapping[str, Any], pages: set[str], superseded_by: str | None = None
+    data: Mapping[str, Any],
+    pages: set[str],
+    found: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    base: str = "",
 ) -> list[nodes.Node]:
-    """Return what stands on the page of an example."""
+    """Return what stands on the page of an example, one of those that were found."""
     function = data["derivation"]["function"]
     tolerance = data["tolerance"]
     origin = data["provenance"]
@@ -415,14 +473,15 @@ def page(
         [nodes.paragraph("", "", *prose(curled(origin["corrects"])))] if origin["corrects"] else []
     )
     return [
-        card(data, pages, superseded_by),
-        nodes.paragraph("", "", *prose(curled(data["why"]))),
-        raw(trying.buttons(data["id"])),
+        *card(data, pages, found, base),
+        raw(trying.buttons(data["id"], runs=not data.get("withdrawn"))),
+        raw(checking.link(data["id"])),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section("expected", *arrays(data, "expected"), title=[nodes.Text("Expected values")]),
         *(
             section(name, *content, title=[nodes.Text(title)])
-            for name, title, content in trying.sections_of(data["id"])
+            for name, title, content in trying.sections_of(data["id"], base)
+            if not data.get("withdrawn")
         ),
         section(
             "derivation",
@@ -461,9 +520,8 @@ class WorkedExamplePage(SphinxDirective):
         for path in (DATA / f"{name}.json", trying.SLIPS):
             self.env.note_dependency(str(root / path))
         found = documents(root)
-        newer = [one for one, data in found.items() if data["supersedes"] == name]
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
-        return page(found[name], pages, newer[0] if newer else None)
+        return page(found[name], pages, found, trying.base_of(self.config))
 
 
 class Catalog(SphinxDirective):
@@ -485,6 +543,9 @@ class Catalog(SphinxDirective):
         titles = ("Id", "Example", "Taught in", "Topics")
         group += nodes.thead("", row(*([nodes.Text(title)] for title in titles)))
         body = nodes.tbody()
+        facets = {
+            name: facets_of(data, level_in(root, data["page"])) for name, data in found.items()
+        }
         for part in parts:
             chosen = {n: data for n, data in found.items() if data["page"].split("/")[0] == part}
             if not chosen:
@@ -493,18 +554,67 @@ class Catalog(SphinxDirective):
             entry = nodes.entry("", nodes.paragraph("", "", nodes.strong("", caption)), morecols=3)
             body += nodes.row("", entry, classes=["part-row"])
             for name, data in chosen.items():
-                body += row(
-                    [to_page(f"examples/{name}", nodes.Text(name))],
-                    [
-                        nodes.strong("", curled(data["title"])),
-                        nodes.Text(" "),
-                        *prose(curled(data["why"])),
-                    ],
-                    [to_page(data["page"])] if data["page"] in pages else [],
-                    [nodes.Text(", ".join(data["topics"]))],
-                )
+                body += catalog_row(data, data["page"] in pages, facets[name])
         group += body
-        return [nodes.table("", group, classes=["catalog"])]
+        return [raw(filters(facets.values())), nodes.table("", group, classes=["catalog"])]
+
+
+def level_in(root: Path, page: str) -> str:
+    """Return the level of a page as its source says; nothing for a page that is not there yet."""
+    path = root / "book" / f"{page}.md"
+    found = re.search(r"^level: (.+)$", path.read_text("utf-8"), re.M) if path.is_file() else None
+    return found[1].strip("\"' ") if found else ""
+
+
+def facets_of(data: Mapping[str, Any], level: str) -> dict[str, list[str]]:
+    """Return what an example can be found by in the catalog."""
+    calls = [] if data.get("withdrawn") else data["calls"]
+    return {
+        "topic": data["topics"],
+        "function": list(dict.fromkeys(call["function"] for call in calls)),
+        "kind": list(dict.fromkeys(call["kind"] for call in calls)) or ["value"],
+        "level": level.split("–") if level else [],
+    }
+
+
+def catalog_row(
+    data: Mapping[str, Any], taught: bool, facets: Mapping[str, list[str]]
+) -> nodes.row:
+    """Return the row of an example; its classes are what the filters look for."""
+    mark = " (withdrawn)" if data.get("withdrawn") else ""
+    about = [nodes.strong("", curled(data["title"]) + mark), nodes.Text(" ")]
+    kinds = ", ".join(KINDS[kind].lower() for kind in facets["kind"])
+    tested: list[nodes.Node] = []
+    for function in facets["function"]:
+        tested += [nodes.literal("", function), nodes.Text(" · ")]
+    tested.append(nodes.inline("", kinds, classes=["kinds"]))
+    level = "–".join(facets["level"])
+    found = row(
+        [to_page(f"examples/{data['id']}", nodes.Text(data["id"]))],
+        [*about, *prose(curled(data["why"])), nodes.inline("", "", *tested, classes=["calls"])],
+        [to_page(data["page"]), nodes.inline("", f" level {level}", classes=["level"])]
+        if taught
+        else [],
+        [nodes.Text(", ".join(data["topics"]))],
+    )
+    found["classes"] = [f"{facet}-{one}" for facet, all_of in facets.items() for one in all_of]
+    return found
+
+
+def filters(facets: Collection[Mapping[str, list[str]]]) -> str:
+    """Return the controls of the catalog, which its script shows."""
+    drawn = ""
+    for facet, title in FACETS.items():
+        counted = Counter(one for of in facets for one in of[facet])
+        options = '<option value="">all</option>' + "".join(
+            f'<option value="{one}">{KINDS.get(one, one)} ({count})</option>'
+            for one, count in sorted(counted.items())
+        )
+        drawn += f'<label>{title}<select name="{facet}">{options}</select></label>'
+    return (
+        f'<form class="filters" hidden>{drawn}<p role="status"></p>'
+        '<button type="reset">Show all</button></form>'
+    )
 
 
 def row(*entries: Iterable[nodes.Node]) -> nodes.row:
@@ -592,6 +702,8 @@ def around(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> str | None:
     """Tell the template of an example which comes before and after, and what stands on the page."""
+    if page == INDEX:
+        return "catalog.html"
     if not EXAMPLE.fullmatch(page) or doctree is None:
         return None
     order = sorted(name for name in app.env.found_docs if EXAMPLE.fullmatch(name))
@@ -611,8 +723,16 @@ def around(
     data = documents(Path(app.srcdir))[name]
     digest = fingerprint(read(Path(app.srcdir, DATA, f"{name}.json")))
     context["work"] = replace(
-        context["work"], example=name, title=curled(data["title"]), digest=digest
+        context["work"],
+        example=name,
+        title=curled(data["title"]),
+        digest=digest,
+        date=data["released"],
+        is_released=True,
     )
+    if not data.get("withdrawn"):
+        trying.write_notebook(app, name, context["work"])
+    context["example_data"] = data
     context["sections"] = [
         {
             "id": one["ids"][0],

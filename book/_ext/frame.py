@@ -19,6 +19,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.api import FileItem, SiteMap, TocTree
+from tex_to_text import words
 
 ROOT = Path(__file__).resolve().parents[2]
 THEME = ROOT / "book" / "_theme" / "page"
@@ -64,7 +65,7 @@ def write_assets(app: Sphinx) -> None:
     sheets = [(THEME / name).read_text("utf-8") for name in SHEETS]
     sheets = [font_faces_css(), css_variables(), *sheets]
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
-    for name in ("page.js", "search.js", "favicon.svg"):
+    for name in ("page.js", "search.js", "catalog.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
@@ -92,7 +93,7 @@ def describe(doctree: nodes.document | None) -> str:
         return ""
     for paragraph in doctree.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section):
-            text = " ".join(paragraph.astext().split())
+            text = " ".join(words(paragraph).split())
             return text if len(text) <= 200 else text[:200].rsplit(" ", 1)[0] + " …"
     return ""
 
@@ -172,6 +173,22 @@ def plain(title: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", title))
 
 
+def work_of(app: Sphinx, page: str, title: str) -> citing.Work:
+    """Return what is cited when a page is."""
+    from selfattn_ref import __version__ as version
+
+    released = citing.released(ROOT)
+    return citing.Work(
+        book=str(app.config.html_title or app.config.project),
+        version=version,
+        date=released or str(app.config.copyright),
+        is_released=bool(released),
+        at=address_of(app, page)[1:],
+        base=str(app.config.html_baseurl or "").rstrip("/"),
+        title="" if page == app.config.master_doc else title,
+    )
+
+
 def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Tell the head of a page its description, its address and what it loads."""
     title = str(app.config.html_title or app.config.project)
@@ -179,6 +196,7 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     context["description"] = html.escape(describe(doctree) or f"{context.get('title')}, {title}")
     baseurl = str(app.config.html_baseurl or "").rstrip("/")
     context["canonical"] = baseurl and baseurl + address_of(app, page)
+    context["promise"] = describe(doctree)
     context["social_card"] = f"{baseurl}/_static/card.png"
     context["base"] = f"{baseurl}/" if baseurl and page == "404" else ""
     static = Path(app.outdir, "_static")
@@ -195,13 +213,9 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     context["paper"], context["ink"] = palette.PAPER, palette.INK
     context["version"], context["commit"] = version, commit()
     context["year"] = str(app.config.copyright)
-    context["work"] = citing.Work(
-        book=title,
-        version=version,
-        year=context["year"],
-        title="" if page == app.config.master_doc else plain(str(context.get("title"))),
-        url=context["canonical"],
-    )
+    titles = app.env.titles
+    title = words(titles[page]) if page in titles else plain(str(context.get("title")))
+    context["work"] = work_of(app, page, title)
 
 
 class Map(SphinxDirective):

@@ -1,4 +1,4 @@
-"""Show the sources of the tests of the theorems and of the derivations as pages of the site."""
+"""Show the sources of what is tested and derived as pages of the site."""
 
 import html
 import re
@@ -12,12 +12,17 @@ from sphinx.pycode.parser import Parser
 
 THEOREMS = "tests/theorems"
 DERIVATIONS = "derivations"
+RECOMPUTED = "tests/examples/test_recomputed"
+RECOMPUTING = "TestTheLibraryReproducesEveryExample"  # a function for each example
+CALLS = "tests/examples/test_calls"
+CALLING = "TestTheData.test_the_library_does_what_the_example_knows"
+SHOWN = (THEOREMS, DERIVATIONS, RECOMPUTED, CALLS)
 
 
 @cache
 def modules(root: Path, folder: str) -> dict[str, str]:
-    """Return the text of every module of a folder, by the name of its page."""
-    paths = sorted((root / folder).glob("[a-z]*.py"))
+    """Return the text of every module of a folder, or of one module, by the name of its page."""
+    paths = sorted((root / folder).glob("[a-z]*.py")) or [root / f"{folder}.py"]
     return {
         path.relative_to(root).with_suffix("").as_posix(): path.read_text("utf-8") for path in paths
     }
@@ -43,6 +48,11 @@ def defined_in(root: Path, folder: str) -> dict[str, str]:
     }
 
 
+def recomputing(example: str) -> str:
+    """Return the function that computes every value of an example with the library."""
+    return f"{RECOMPUTING}.{example.lower()}"
+
+
 def uses(app: Sphinx) -> dict[str, dict[str, str]]:
     """Return, for names in the sources, what they check or derive: a text and its address."""
     from examples import documents
@@ -51,8 +61,8 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
     for name, data in documents(Path(app.srcdir)).items():
         page = f"book/examples/{name}"
         if page in app.env.found_docs:
-            derives = found.setdefault(data["derivation"]["function"], {})
-            derives[name] = app.builder.get_target_uri(page)
+            for function in (data["derivation"]["function"], recomputing(name)):
+                found.setdefault(function, {})[name] = app.builder.get_target_uri(page)
     statements = getattr(app.env, "proof_list", {})
     for text in modules(Path(app.srcdir), THEOREMS).values():
         for tested, label in re.findall(r'^class (\w+):\n    """(thm-[a-z-]+):', text, re.M):
@@ -66,7 +76,7 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield a page for every module."""
     highlighter = app.builder.highlighter  # type: ignore[attr-defined]
     used = uses(app)
-    for folder in (THEOREMS, DERIVATIONS):
+    for folder in SHOWN:
         for page, text in modules(Path(app.srcdir), folder).items():
             lines = highlighter.highlight_block(text, "python").split("\n")
             before, opened, first_line = lines[0].partition("<pre>")

@@ -1,14 +1,16 @@
-"""List every statement of the book: its number, what it says, its proof and its test."""
+"""List every statement of the book: what it says, its proof, its test, and what rests on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blocks import CHECKED_BY, STATEMENTS
+from blocks import CHECKED_BY, STATEMENTS, called
 from docutils import nodes
+from examples import to_page, within
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
+from sphinx_proof.nodes import proof_node
 
 
 class theorem_index(nodes.General, nodes.Element):  # type: ignore[misc]
@@ -46,22 +48,16 @@ class FillTheoremIndex(SphinxPostTransform):
     def pages(self) -> Iterator[nodes.Node]:
         """Yield a heading for every page that states something, and what it states."""
         stated = {entry["docname"] for entry in getattr(self.env, "proof_list", {}).values()}
+        doctrees = {page: self.env.get_doctree(page) for page in sorted(self.env.found_docs)}
+        self.rests_on, self.named_on = uses(doctrees)
         for page in reading_order(self.env.external_site_map):  # type: ignore[attr-defined]
             if page not in stated:
                 continue
-            title = addnodes.pending_xref(
-                "",
-                nodes.inline("", page),
-                refdomain="std",
-                reftype="doc",
-                reftarget=f"/{page}",
-                refdoc=self.env.docname,
-                refexplicit=False,
-                refwarn=True,
-            )
+            title = to_page(page.removeprefix("book/"))
+            title["refdoc"] = self.env.docname
             name = page.removeprefix("book/").replace("/", "-")
             section = nodes.section("", nodes.title("", "", title), ids=[name], names=[])
-            doctree = self.env.get_doctree(page)
+            doctree = doctrees[page]
             section += [
                 self.entry(page, statement, doctree)
                 for statement in doctree.findall(lambda n: isinstance(n, STATEMENTS))
@@ -71,8 +67,7 @@ class FillTheoremIndex(SphinxPostTransform):
     def entry(self, page: str, statement: nodes.Element, doctree: nodes.document) -> nodes.Node:
         """Return the entry of a statement."""
         label = statement["label"]
-        numbers = self.env.toc_fignumbers[page][statement["countertype"]][label]
-        kind = f"{statement['realtype'].title()} {'.'.join(map(str, numbers))}"
+        kind = called(self.env, page, statement)
         uri = self.app.builder.get_relative_uri(self.env.docname, page)
         head = nodes.paragraph("", "", classes=["head"])
         head += nodes.inline("", kind, classes=["kind"])
@@ -88,9 +83,30 @@ class FillTheoremIndex(SphinxPostTransform):
         links = [nodes.reference("", t, refuri=to, internal=True) for t, to in checked.items()]
         head += nodes.inline("", "", *links, classes=["tested"])
         entry = nodes.container("", head, *what_it_says(statement[1]), classes=["statement"])
+        if found := list(self.around(label, page)):
+            entry += nodes.paragraph("", "", *found, classes=["uses"])
         for reference in entry.findall(addnodes.pending_xref):
             reference["refdoc"] = self.env.docname
         return entry
+
+    def around(self, label: str, page: str) -> Iterator[nodes.Node]:
+        """Yield, as text with links, what a statement uses and what uses it."""
+        used_by = [one for one, uses in self.rests_on.items() if label in uses]
+        pages = [
+            name
+            for name in reading_order(self.env.external_site_map)  # type: ignore[attr-defined]
+            if label in self.named_on.get(name, ()) and name not in (page, self.env.docname)
+        ]
+        for words, targets, make in (
+            ("Uses", sorted(self.rests_on.get(label, ())), to_statement),
+            ("Used by", sorted(used_by), to_statement),
+            ("Named in", pages, to_page),
+        ):
+            for place, target in enumerate(targets):
+                yield nodes.Text(", " if place else f"{words} ")
+                yield make(target.removeprefix("book/"))
+            if targets:
+                yield nodes.Text(". ")
 
     def test(self, statement: nodes.Element, doctree: nodes.document) -> str:
         """Return the address of the test that the page names after a statement."""
@@ -103,6 +119,36 @@ class FillTheoremIndex(SphinxPostTransform):
                     uri = self.app.builder.get_relative_uri(self.env.docname, found[1])
                     return f"{uri}#{found[2]}"
         raise ValueError(f"{statement['label']} names no test")
+
+
+def uses(doctrees: Mapping[str, nodes.document]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return which statements each statement refers to, its proof included, and those of a page."""
+    rests_on: dict[str, set[str]] = {}
+    named_on: dict[str, set[str]] = {}
+    for page, doctree in doctrees.items():
+        label = ""
+        for node in doctree.findall():
+            if isinstance(node, STATEMENTS):
+                label = node["label"]
+            elif isinstance(node, addnodes.pending_xref) and node["refdomain"] == "prf":
+                target = node["reftarget"]
+                named_on.setdefault(page, set()).add(target)
+                if target != label and within(node, (*STATEMENTS, proof_node)):
+                    rests_on.setdefault(label, set()).add(target)
+    return rests_on, named_on
+
+
+def to_statement(label: str) -> addnodes.pending_xref:
+    """Return a link to a statement, with its title."""
+    return addnodes.pending_xref(
+        "",
+        nodes.inline("", label),
+        refdomain="prf",
+        reftype="ref",
+        reftarget=label,
+        refexplicit=False,
+        refwarn=True,
+    )
 
 
 def reading_order(site_map: Any, name: str = "") -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 import contextlib
 import functools
+import hashlib
 import html
 import io
+import json
 import re
 import textwrap
 import zipfile
@@ -12,10 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from notebooks import written
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
+    from citing import Work
+
+    from selfattn_ref.worked_examples import WorkedExample
     from selfattn_ref.worked_examples.slips import Slip
 
 FOLDER = "examples"  # beside the catalog
@@ -28,39 +35,100 @@ ATTENTION = "scaled_dot_product_attention"
 
 
 def write_files(app: Sphinx, exception: Exception | None) -> None:
-    """Put the data of all examples into the site, each by itself and all in one archive."""
+    """Put what can be taken along into the site: each file by itself, and all in one archive.
+
+    That is the data of all examples, their notebooks, and the library that these install.
+    """
     if exception is not None or app.builder.format != "html":
         return
     from selfattn_ref.worked_examples.__main__ import export
+    from tools.wheel import build_wheel
 
     folder = Path(app.outdir, FOLDER)
     with contextlib.redirect_stdout(io.StringIO()):
         export(folder)
-    files = sorted(p for p in folder.iterdir() if p.suffix in (".json", ".npz"))
+    listed = folder / "manifest.json"
+    manifest = json.loads(listed.read_text("utf-8"))
+    for path in (build_wheel(folder), *folder.glob("SA*.ipynb")):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        manifest["files"][path.name] = f"sha256:{digest}"
+    manifest["files"] = dict(sorted(manifest["files"].items()))
+    listed.write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
     with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in files:  # a fixed date, so that two builds give one archive
-            archive.writestr(zipfile.ZipInfo(f"worked-examples/{path.name}"), path.read_bytes())
+        for name in sorted([*manifest["files"], listed.name]):
+            # a fixed date, so that two builds give one archive
+            entry = zipfile.ZipInfo(f"worked-examples/{name}")
+            archive.writestr(entry, (folder / name).read_bytes())
 
 
-def buttons(name: str) -> str:
-    """Return links to the files of an example."""
-    files = {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz", "All examples (.zip)": ARCHIVE}
+def write_notebook(app: Sphinx, name: str, work: "Work") -> None:
+    """Put the notebook of an example into the site, before `write_files` looks for it."""
+    path = Path(app.outdir, FOLDER, f"{name}.ipynb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(written(name, install(base_of(app.config)), work), "utf-8")
+
+
+def buttons(name: str, *, runs: bool = True) -> str:
+    """Return links to the files of an example; only one that is in use has a notebook."""
+    files = {"Notebook (.ipynb)": f"{name}.ipynb"} if runs else {}
+    files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz", "All examples (.zip)": ARCHIVE}
     links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
     return f'<p class="buttons">{" ".join(links)}</p>'
 
 
+# The library
+
+
+def base_of(config: Config) -> str:
+    """Return the public address of the site; nothing as long as it has none."""
+    return str(config.html_baseurl or "").rstrip("/")
+
+
+def install(base: str) -> str:
+    """Return the line that installs the library: from the site, or once it is downloaded."""
+    from tools.wheel import WHEEL
+
+    return f"pip install {f'{base}/{FOLDER}' if base else '.'}/{WHEEL}"
+
+
+def how_to_install(base: str, root: str = "../") -> list[nodes.Node]:
+    """Return the lines that say on a page how the library is installed."""
+    from tools.wheel import WHEEL
+
+    before, after = ("Install ", ":") if base else ("Download ", ", then install it:")
+    link = _raw(f'<a href="{root}{FOLDER}/{WHEEL}" download>{WHEEL}</a>')
+    told = nodes.paragraph("", "", nodes.Text(before), link, nodes.Text(after))
+    block = nodes.literal_block(install(base), install(base), language="sh")
+    return [told, nodes.container("", block, classes=["copied"])]
+
+
+class Install(SphinxDirective):
+    """``{install}``: how the library is installed."""
+
+    def run(self) -> list[nodes.Node]:
+        """Name the file of this site."""
+        depth = self.env.app.builder.get_target_uri(self.env.docname).count("/")
+        return how_to_install(base_of(self.config), "../" * depth)
+
+
 # Calls
+
+
+def tested(example: "WorkedExample") -> tuple[str, str]:
+    """Return the function that an example is most about, and what a reader calls their own."""
+    functions = [call.function for call in example.calls]
+    function = ATTENTION if ATTENTION in functions else functions[0]
+    return function, "my_attention" if function == ATTENTION else f"my_{function}"
 
 
 def snippets(name: str) -> dict[str, str]:
     """Return, for NumPy, PyTorch and JAX, the lines that test a function with an example."""
     from selfattn_ref.worked_examples import load
 
-    calls = load(name).calls
-    place = next((i for i, call in enumerate(calls) if call.function == ATTENTION), 0)
-    written = repr(calls[place]).partition(": ")[2]
-    mine = "my_attention" if calls[place].function == ATTENTION else f"my_{calls[place].function}"
-    called = f"{mine}({written.partition('(')[2]}"
+    example = load(name)
+    calls, (function, mine) = example.calls, tested(example)
+    place = next(i for i, call in enumerate(calls) if call.function == function)
+    called = f"{mine}({repr(calls[place]).partition('(')[2]}"
     load_it = f'call = load("{name}").calls[{place}]\n' + textwrap.fill(
         called, 74, initial_indent="# ", subsequent_indent="#   "
     )
@@ -85,7 +153,7 @@ def snippets(name: str) -> dict[str, str]:
     }
 
 
-def sections_of(name: str) -> Iterator[tuple[str, str, list[nodes.Node]]]:
+def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[nodes.Node]]]:
     """Yield id, title and content of what can be tried with an example."""
     from examples import prose
 
@@ -116,6 +184,7 @@ def sections_of(name: str) -> Iterator[tuple[str, str, list[nodes.Node]]]:
         [
             nodes.paragraph("", "The example knows what these calls give:"),
             known,
+            *how_to_install(base),
             nodes.paragraph("", "Put a function of yours in the place of ours:"),
             *code,
         ],
@@ -165,9 +234,11 @@ class SlipCatalog(SphinxDirective):
 
         self.env.note_dependency(str(Path(self.env.srcdir, SLIPS)))
         self.env.note_reread()  # a new example may catch one
+        std = self.env.domains["std"]
         rows = []
         for name, calls in slips.matrix().items():
             slip = slips.SLIPS[name]
+            std.note_hyperlink_target(f"slip-{name}", self.env.docname, name, name)
             ids = dict.fromkeys(call.example for call in calls)
             shown = " ".join(f'<a href="../{one}/index.html">{one}</a>' for one in ids)
             seen = f' <a href="{html.escape(slip.seen)}">Seen in public</a>.' if slip.seen else ""
@@ -191,6 +262,7 @@ def _typeset(text: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool | str]:
     """Register the extension."""
+    app.add_directive("install", Install)
     app.add_directive("slip-catalog", SlipCatalog)
     app.connect("build-finished", write_files)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

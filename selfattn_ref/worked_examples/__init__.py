@@ -31,7 +31,12 @@ From the shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_a
 
 from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._comparison import Agreement, Tolerance, WorkedExampleMismatch
-from selfattn_ref.worked_examples._example import Derivation, Provenance, WorkedExample
+from selfattn_ref.worked_examples._example import (
+    Derivation,
+    Provenance,
+    Withdrawn,
+    WorkedExample,
+)
 from selfattn_ref.worked_examples._files import cases, ids, load
 
 __all__ = [
@@ -40,6 +45,7 @@ __all__ = [
     "Derivation",
     "Provenance",
     "Tolerance",
+    "Withdrawn",
     "WorkedExample",
     "WorkedExampleMismatch",
     "cases",

@@ -4,6 +4,7 @@
     python -m selfattn_ref.worked_examples show SA016
     python -m selfattn_ref.worked_examples check all mymodule:my_attention
     python -m selfattn_ref.worked_examples check SA005 mymodule:my_softmax --function softmax
+    python -m selfattn_ref.worked_examples check all mymodule:my_attention --convert torch:tensor
     python -m selfattn_ref.worked_examples export DIR
     python -m selfattn_ref.worked_examples verify "SA016@0.1.0#sha256:…"
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import hashlib
 import importlib
 import inspect
@@ -31,7 +33,7 @@ import numpy as np
 
 import selfattn_ref
 from selfattn_ref.worked_examples import Call, WorkedExample, WorkedExampleMismatch, ids, load
-from selfattn_ref.worked_examples._files import cases, file_text
+from selfattn_ref.worked_examples._files import cases, file_content
 
 AGREES, DIFFERS, NOT_RUN = 0, 1, 2
 
@@ -64,7 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="test a function of yours",
         description="Call module:function as f(query, key, value, **keywords), with mask, bias, "
         "scale, soft_cap, causal and offset where an example needs them; heads come already "
-        "repeated. Modules in the current folder are found.",
+        "repeated. In the place of another function it is called as that one. Modules in the "
+        "current folder are found.",
     )
     command.add_argument("id", metavar="ID", help="an example, or all")
     command.add_argument("target", metavar="MODULE:FUNCTION")
@@ -74,7 +77,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default="scaled_dot_product_attention",
         help="the function of selfattn_ref in whose place it stands (default: %(default)s)",
     )
-    command.set_defaults(run=lambda given: check(given.id, given.target, given.function))
+    command.add_argument(
+        "--convert",
+        metavar="MODULE:FUNCTION",
+        help="what makes of each NumPy array what yours takes, such as torch:tensor",
+    )
+    command.add_argument(
+        "--dtype",
+        choices=("float64", "float32", "float16"),
+        default="float64",
+        help="the dtype in which real numbers are given (default: %(default)s)",
+    )
+    command.set_defaults(
+        run=lambda given: check(
+            given.id, given.target, given.function, convert=given.convert, dtype=given.dtype
+        )
+    )
 
     command = commands.add_parser("export", help="write JSON, .npz and a manifest with digests")
     command.add_argument("folder", metavar="DIR", type=Path)
@@ -111,7 +129,7 @@ def list_examples(function: str | None) -> int:
 def show(example_id: str) -> int:
     """Print what an example says, with six digits."""
     example = _ask(load, example_id)
-    print(example, example.why, sep="\n")
+    print(example, example.why, *_withdrawn(example), sep="\n")
     for title, values in (("Inputs", example.inputs), ("Expected values", example.expected)):
         print(f"\n{title}")
         for name, value in values.items():
@@ -122,8 +140,16 @@ def show(example_id: str) -> int:
         print("\nCalls")
         for call in example.calls:
             print(f"  {_described(call)}")
-    print(f"\nTo cite: {cited(example)}")
+    print(f"\nTo cite: {cited(example)}", _file(example), sep="\n")
     return AGREES
+
+
+def _withdrawn(example: WorkedExample) -> list[str]:
+    return [f"{example.id} was {example.withdrawn}"] if example.withdrawn else []
+
+
+def _file(example: WorkedExample) -> str:
+    return f"The file: {example.swhid} (changes with its prose; the digest does not)"
 
 
 def _described(call: Call) -> str:
@@ -149,28 +175,66 @@ def _ask(find: Callable[..., Any], name: str | None) -> Any:
 # --- check ----------------------------------------------------------------------------------------
 
 
-def check(example_id: str, target: str, function: str) -> int:
+def check(
+    example_id: str,
+    target: str,
+    function: str,
+    *,
+    convert: str | None = None,
+    dtype: str = "float64",
+) -> int:
     """Call a function as the examples say, and print a line for each call."""
+    if ":" in example_id:
+        raise CannotRunError(f"the id comes before the function, as in: check all {example_id}")
     calls = [call for _, call in _ask(cases, function)]
     if example_id != "all":
-        every = _ask(load, example_id).calls
+        example = _ask(load, example_id)
+        if example.withdrawn:
+            raise CannotRunError(*_withdrawn(example))
+        every = example.calls
         calls = [call for call in every if call.function == function]
         if not calls:
             others = ", ".join(dict.fromkeys(call.function for call in every))
             hint = f"choose one with --function: {others}" if every else "it calls no function"
             raise CannotRunError(f"{example_id} has no call of {function}; {hint}")
-    tested = _found(target)
-    outcomes = Counter(_tried(call, tested, target) for call in calls)
-    parts = [f"{outcomes[name]} {name}" for name in _OUTCOMES if outcomes[name]]
+    tested = _taking(_found(target), _found(convert) if convert else None, dtype)
+    found = [(call.example, _tried(call, tested, target)) for call in calls]
+    outcomes, examples = Counter(outcome for _, outcome in found), {call.example for call in calls}
+    parts = []
+    for name in filter(outcomes.get, _OUTCOMES):
+        where = ", ".join(dict.fromkeys(example for example, outcome in found if outcome == name))
+        named = name in ("different", "failed") and len(examples) > 1
+        parts.append(f"{outcomes[name]} {name}{f' ({where})' if named else ''}")
     count = f"{len(calls)} call{'' if len(calls) == 1 else 's'}"
-    examples = len({call.example for call in calls})
-    print(f"{count} of {examples} example{'' if examples == 1 else 's'}: {', '.join(parts)}")
+    of = f"{len(examples)} example{'' if len(examples) == 1 else 's'}"
+    print(f"{count} of {of}: {', '.join(parts)}")
+    if 2 * outcomes["failed"] > len(calls) and not convert:
+        print("Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.")
     if outcomes["failed"] or outcomes["not asked"] == len(calls):
         return NOT_RUN
     return DIFFERS if outcomes["different"] else AGREES
 
 
 _OUTCOMES = ("right", "different", "failed", "not asked")
+
+
+def _taking(
+    function: Callable[..., Any], convert: Callable[..., Any] | None, dtype: str
+) -> Callable[..., Any]:
+    """Return a function that gives another one arrays of its own kind and dtype."""
+
+    def converted(value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        value = value.astype(dtype if value.dtype.kind == "f" else value.dtype)  # it may be changed
+        return convert(value) if convert else value
+
+    @functools.wraps(function)
+    def taking(*args: Any, **kwargs: Any) -> Any:
+        given = {name: converted(value) for name, value in kwargs.items()}
+        return function(*map(converted, args), **given)
+
+    return taking
 
 
 def _tried(call: Call, function: Callable[..., Any], target: str) -> str:
@@ -210,7 +274,7 @@ def _place(error: Exception) -> str:
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
-    if trace is None:
+    if trace is None or trace.tb_frame.f_code.co_filename == __file__:
         return ""
     return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})"
 
@@ -228,8 +292,9 @@ def _found(target: str) -> Callable[..., Any]:
         found: Any = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            hint = f"; name it without .py: {name[:-3]}:{attribute}" if name[-3:] == ".py" else ""
             raise CannotRunError(
-                f"there is no module {error.name!r}, neither in {os.getcwd()} nor installed"
+                f"there is no module {error.name!r}, neither in {os.getcwd()} nor installed{hint}"
             ) from None
         raise CannotRunError(f"{name} imports {error.name}, which is not installed") from None
     except (Exception, SystemExit) as error:
@@ -260,7 +325,7 @@ def export(folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("schema", *ids()):
-            write(f"{name}.json", file_text(name).encode())
+            write(f"{name}.json", file_content(name))
         for example_id in ids():
             path = folder / f"{example_id}.npz"
             example = load(example_id)
@@ -291,6 +356,7 @@ def verify(reference: str) -> int:
         print(f"{example.id} is another: {cited(example)}{version}")
         return DIFFERS
     print(f"{example.id} is the one that is cited: {example.title}{version}")
+    print(*_withdrawn(example), _file(example), sep="\n")
     return AGREES
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,10 @@ from selfattn_ref.worked_examples._tolerance import by_call
 if TYPE_CHECKING:
     from selfattn_ref.worked_examples.slips import Slip
 
-_REFERENCE = re.compile(r"(?P<name>[a-z_]+)(\[(?P<index>\w+)\])?|\[(?P<row>[a-z_]+)\]")
+_REFERENCE = re.compile(r"(?P<name>[a-z_]+)(\[(?P<index>\w+|\d+:\d+)\])?|\[(?P<row>[a-z_]+)\]")
+
+# What a function returns: an array, or several by their names, in order.
+Answer: TypeAlias = NDArray[Any] | Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -50,9 +53,10 @@ class Call:
     kind : str
         ``"value"`` if one result is right, ``"convention"`` if good libraries differ,
         ``"must_raise"`` if the call has to fail.
-    expected : numpy.ndarray or None
-        What this package returns; None if the call has to fail.
-    conventions : mapping of str to numpy.ndarray
+    expected : numpy.ndarray, mapping of str to numpy.ndarray, or None
+        What this package returns: an array or, from a function that returns several, such as
+        gradients, each by its name, in order; None if the call has to fail.
+    conventions : mapping of str to what `expected` is
         The result under each convention; empty unless good libraries differ.
     raises : type or None
         The error that this package raises if the call has to fail, or None. Another library may
@@ -74,11 +78,13 @@ class Call:
     # Any: arrays, integers and options. A union would make every use of one a type error.
     arguments: Mapping[str, Any]
     kind: str
-    expected: NDArray[Any] | None
-    conventions: Mapping[str, NDArray[Any]]
+    expected: Answer | None
+    conventions: Mapping[str, Answer]
     raises: type[Exception] | None
     because: Mapping[str, str]
     tolerance: Tolerance = field(repr=False)
+    # Which rows of an array are given, such as "[0:5]", where it is not all of them.
+    rows: Mapping[str, str] = field(repr=False)
 
     def __repr__(self) -> str:
         return f"{self.example}: {self._written}"
@@ -87,7 +93,7 @@ class Call:
     def _written(self) -> str:
         """The call as one would write it, arrays by their keyword."""
         parts = [
-            name if isinstance(value, np.ndarray) else f"{name}={value}"
+            name + self.rows.get(name, "") if isinstance(value, np.ndarray) else f"{name}={value}"
             for name, value in self.arguments.items()
         ]
         return f"{self.function}({', '.join(parts)})"
@@ -153,7 +159,7 @@ class Call:
         (why,) = self.because.values()
         raise WorkedExampleMismatch(
             f"{self!r}\n  must raise an error, such as {self.raises.__name__}: {why}\n"
-            f"  it returned an array of shape {as_numbers(result)[0].shape}"
+            f"  it returned {_what(result)}"
         )
 
     def check(self, result: Any, *, within: Tolerance | None = None) -> Agreement:
@@ -161,8 +167,10 @@ class Call:
 
         Parameters
         ----------
-        result : array_like
-            An array, a tensor of PyTorch, or whatever NumPy reads as an array.
+        result : array_like, or several
+            An array, a tensor of PyTorch, or whatever NumPy reads as an array. Where `expected`
+            has several by name: a tuple or a list of them in this order, a mapping, or an object
+            with these attributes.
         within : Tolerance, optional
             How far a number may be from the expected one. By default it follows from the dtype
             of the result and from the scores. With :math:`S` the largest
@@ -209,13 +217,12 @@ class Call:
         """
         if self.expected is None:
             raise TypeError(f"{self!r} has to fail and has no result: use its method test")
-        allowed = self._allowed(within)
-        found = self._compared(result, allowed)
+        found = self._compared(result, within)
         agreeing = [name for name, comparison in found.items() if not comparison.lines]
         if not agreeing:
-            raise self._mismatch(result, found, allowed)
+            raise self._mismatch(result, found, within)
         name = min(agreeing, key=lambda name: found[name].difference)
-        largest, entries = found[name].difference, count(self.expected)
+        largest, entries = found[name].difference, count(*_parts(self.expected).values())
         return Agreement(self.example, (self._written,), entries, largest, name or None)
 
     def differs_from(self, function: Callable[..., Any]) -> bool:
@@ -226,31 +233,72 @@ class Call:
             result = function(*self.args, **self.kwargs)
         except Exception:
             return False
-        return all(c.lines for c in self._compared(result, self._allowed(None)).values())
+        return all(c.lines for c in self._compared(result).values())
 
-    def _allowed(self, within: Tolerance | None) -> Allowed:
-        expected = np.asarray(self.expected)
-        return by_call(self.function, self.arguments, self.tolerance, expected, within)
+    def allowed(
+        self, dtype: str = "float64", *, within: Tolerance | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """Return how far off each entry may be in a dtype, as `check` allows it.
 
-    def _compared(self, result: Any, allowed: Allowed) -> dict[str, Comparison]:
-        answers = self.conventions or {"": np.asarray(self.expected)}
-        return {name: compare("result", result, x, allowed) for name, x in answers.items()}
+        Parameters
+        ----------
+        dtype : str, optional
+            The dtype in which it is computed.
+        within : Tolerance, optional
+            As in `check`.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            For each array by its name, ``"result"`` if there is but one, an array that
+            broadcasts to it.
+        """
+        return {name: allow(dtype) for name, allow in self._allowances(within).items()}
+
+    def _allowances(self, within: Tolerance | None) -> dict[str, Allowed]:
+        return {
+            name: by_call(self.function, self.arguments, self.tolerance, part, within)
+            for name, part in _parts(self.expected).items()
+        }
+
+    def _compared(
+        self, result: Any, within: Tolerance | None = None, dtype: str | None = None
+    ) -> dict[str, Comparison]:
+        """Compare a result with every answer, as if it came in a given dtype or in its own."""
+        answers: Mapping[str, Answer | None] = self.conventions or {"": self.expected}
+        allowances = self._allowances(within)
+        got = _by_name(result, tuple(allowances))
+        if got is None:
+            names = ", ".join(allowances)
+            line = f"  must be {names}, in this order or by these names; got {_what(result)}"
+            return dict.fromkeys(answers, Comparison([line], 0.0))
+
+        def one(name: str, expected: NDArray[Any]) -> Comparison:
+            allow = allowances[name]
+            return compare(name, got[name], expected, lambda own: allow(dtype or own))
+
+        def every(answer: Answer | None) -> Comparison:
+            parts = [one(name, expected) for name, expected in _parts(answer).items()]
+            lines = [line for part in parts for line in part.lines]
+            return Comparison(lines, max(part.difference for part in parts))
+
+        return {name: every(answer) for name, answer in answers.items()}
 
     def _mismatch(
-        self, result: Any, found: dict[str, Comparison], allowed: Allowed
+        self, result: Any, found: dict[str, Comparison], within: Tolerance | None
     ) -> WorkedExampleMismatch:
         name, nearest = min(found.items(), key=lambda item: len(item[1].lines))
         lines = [repr(self), *nearest.lines]
         if name:
             lines.insert(1, f"  follows none of {', '.join(found)}; beside {name}:")
-        single = self._compared(result, lambda dtype: allowed("float32"))
+        single = self._compared(result, within, "float32")
         if any(not comparison.lines for comparison in single.values()):
             lines.append("  it is within what float32 allows, but its dtype is wider")
-        slips = self._slips_like(result, allowed)
+        slips = self._slips_like(result, within)
         lines += [f"  it is what the slip {slip.id} gives: {slip.effect}" for slip in slips]
         return WorkedExampleMismatch("\n".join(lines), tuple(slip.id for slip in slips))
 
-    def _slips_like(self, result: Any, allowed: Allowed) -> list[Slip]:
+    def _slips_like(self, result: Any, within: Tolerance | None) -> list[Slip]:
         if self.function != "scaled_dot_product_attention":
             return []
         from selfattn_ref.worked_examples.slips import like  # which are made from calls
@@ -259,7 +307,34 @@ class Call:
             got, dtype = as_numbers(result)
         except ValueError:
             return []
-        return like(self, got, allowed(dtype))
+        return like(self, got, self.allowed(dtype, within=within)["result"])
+
+
+def _parts(answer: Answer | None) -> dict[str, NDArray[Any]]:
+    """Return every array of an answer by its name; one alone is the result."""
+    return dict(answer) if isinstance(answer, Mapping) else {"result": np.asarray(answer)}
+
+
+def _by_name(result: Any, names: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return what a function gave, by the names of what it should give; None if it did not."""
+    if names == ("result",):
+        return {"result": result}
+    if isinstance(result, Mapping):
+        found = {name: result[name] for name in names if name in result}
+    elif all(hasattr(result, name) for name in names):
+        found = {name: getattr(result, name) for name in names}
+    else:
+        found = dict(zip(names, result, strict=False)) if isinstance(result, tuple | list) else {}
+        found = found if found and len(result) == len(names) else {}
+    return found if len(found) == len(names) else None
+
+
+def _what(result: Any) -> str:
+    """Return in words what a function gave."""
+    if isinstance(result, tuple | list | Mapping):
+        return f"a {type(result).__name__} of {len(result)}"
+    shape = getattr(result, "shape", None)
+    return type(result).__name__ if shape is None else f"an array of shape {tuple(shape)}"
 
 
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError}
@@ -274,7 +349,7 @@ def read_call(
 ) -> Call:
     """Return the call that a file describes, its references replaced by the values they name."""
     given = {name: _given(_find(text, values)) for name, text in document["arguments"].items()}
-    expected = _find(document["result"], values) if "result" in document else None
+    expected = _answer(document["result"], values) if "result" in document else None
     because = document.get("because", {})
     return Call(
         example=example,
@@ -289,16 +364,24 @@ def read_call(
             because if isinstance(because, dict) else {document["raises"]: because}
         ),
         tolerance=tolerance,
+        rows=MappingProxyType(
+            {n: text[text.index("[") :] for n, text in document["arguments"].items() if ":" in text}
+        ),
     )
 
 
 def _conventions(
     document: Mapping[str, Any], expected: Any, values: Mapping[str, Any]
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Answer]:
     """Return a whole result for each convention; what tells only a part is filled up."""
     marked = _find(document["where"], values) if "where" in document else np.True_
-    found = {}
+    found: dict[str, Answer] = {}
     for name, text in document.get("conventions", {}).items():
+        if isinstance(text, dict):
+            nan = {n: read_only(np.full(expected[n].shape, np.nan)) for n in text}
+            given = {n: nan[n] if t is None else _find(t, values) for n, t in text.items()}
+            found[name] = MappingProxyType({**expected, **given})
+            continue
         answer: NDArray[Any] = np.asarray(np.nan) if text is None else _find(text, values)
         if answer.shape != expected.shape:
             answer = read_only(np.where(marked, answer, expected))
@@ -306,8 +389,16 @@ def _conventions(
     return found
 
 
+def _answer(references: str | Mapping[str, str], values: Mapping[str, Any]) -> Answer:
+    """Return what one reference names, or each of several by the name of its result."""
+    if isinstance(references, str):
+        answer: NDArray[Any] = _find(references, values)
+        return answer
+    return MappingProxyType({name: _find(text, values) for name, text in references.items()})
+
+
 def _find(reference: str, values: Mapping[str, Any]) -> Any:
-    """Return what a reference names: a, a[b], a[2] or [a]; see schema.json."""
+    """Return what a reference names: a, a[b], a[2], a[2:4] or [a]; see schema.json."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:
         raise ValueError(f"{reference!r} is not a reference")
@@ -316,6 +407,11 @@ def _find(reference: str, values: Mapping[str, Any]) -> Any:
     value, index = values[match["name"]], match["index"]
     if index is None:
         return value
+    if ":" in index:
+        first, end = map(int, index.split(":"))
+        if not first < end <= len(value):
+            raise ValueError(f"{reference!r} names rows that are not there")
+        return read_only(value[first:end])
     return read_only(value[int(index) if index.isdigit() else values[index].astype(np.intp)])
 
 

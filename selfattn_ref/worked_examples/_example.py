@@ -20,7 +20,7 @@ from selfattn_ref.worked_examples._tolerance import by_dtype
 
 
 class Provenance(NamedTuple):
-    """Where an example comes from: a text, the source document, and what is corrected in it."""
+    """Where an example comes from: a text, title and kind of a source, what is corrected in it."""
 
     text: str
     source: str | None
@@ -32,6 +32,18 @@ class Derivation(NamedTuple):
 
     method: str
     function: str
+
+
+class Withdrawn(NamedTuple):
+    """Why an example is no longer used: since when, the reason, and the id that stands for it."""
+
+    on: str
+    because: str
+    see: str | None
+
+    def __str__(self) -> str:
+        see = f" See {self.see}." if self.see else ""
+        return f"withdrawn on {self.on}: {self.because}{see}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -54,8 +66,13 @@ class WorkedExample:
         Key words of the catalog.
     released : str
         The date from which the example does not change, as ``"YYYY-MM-DD"``.
+    since : str
+        The first version of this package that has the example, such as ``"0.1.0"``.
     supersedes : str or None
         The id of the example that this one corrects.
+    withdrawn : Withdrawn or None
+        Since when and why the example is no longer used, and what to use instead. Its numbers
+        stay, so that a citation can be verified, but `cases` leaves it out.
     provenance : Provenance
         Where the inputs come from, and what is corrected in that source.
     inputs : mapping of str to numpy.ndarray, int or tuple of str
@@ -73,6 +90,9 @@ class WorkedExample:
         How far a computed value may be from the expected one.
     digest : str
         The SHA-256 of inputs, expected values, calls and tolerance, which never changes.
+    swhid : str
+        The id of its file at Software Heritage, ``swh:1:cnt:…``, which names every byte: it is
+        another when the prose improves.
 
     See Also
     --------
@@ -94,7 +114,9 @@ class WorkedExample:
     page: str
     topics: tuple[str, ...]
     released: str
+    since: str
     supersedes: str | None
+    withdrawn: Withdrawn | None
     provenance: Provenance
     # Any: words, an integer or an array. A union would make every use of an input a type error.
     inputs: Mapping[str, Any]
@@ -104,9 +126,10 @@ class WorkedExample:
     derivation: Derivation
     tolerance: Tolerance
     digest: str
+    swhid: str
 
     def __repr__(self) -> str:
-        return f"{self.id}: {self.title}"
+        return f"{self.id}: {self.title}{' (withdrawn)' if self.withdrawn else ''}"
 
     def check(self, *, within: Tolerance | None = None, **computed: ArrayLike) -> Agreement:
         r"""Compare computed values with the expected values of the same names.
@@ -118,7 +141,8 @@ class WorkedExample:
             of what is computed: the `tolerance` of the example for float64, integers and
             anything wider; for a narrower type with rounding unit :math:`\varepsilon`, such as
             float32 or bfloat16, :math:`8\,\varepsilon \max(1, \max |\text{expected}|)` in
-            addition, for inputs and arithmetic that round to it.
+            addition, for inputs and arithmetic that round to it. That knows nothing of the inputs:
+            where a call gives the value, `Call.check` asks for what its inputs allow.
         **computed : array_like
             Any of the names in `expected`, each with the shape of the expected value. NaN agrees
             with nothing. A mask must be boolean, and equal.

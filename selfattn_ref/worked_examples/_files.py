@@ -15,8 +15,8 @@ import numpy as np
 
 from selfattn_ref.worked_examples._calls import Call, read_call, read_only
 from selfattn_ref.worked_examples._comparison import Tolerance
-from selfattn_ref.worked_examples._digest import digest
-from selfattn_ref.worked_examples._example import Derivation, Provenance, WorkedExample
+from selfattn_ref.worked_examples._digest import content_id, digest
+from selfattn_ref.worked_examples._example import Derivation, Provenance, Withdrawn, WorkedExample
 
 _DATA = resources.files("selfattn_ref.worked_examples") / "data"
 _FILE_NAME = re.compile(r"(SA\d{3})\.json")
@@ -28,7 +28,8 @@ def ids(function: str | None = None) -> tuple[str, ...]:
     Parameters
     ----------
     function : str, optional
-        The name of a function of this package: only the examples that know a result of it.
+        The name of a function of this package: only the examples that know a result of it,
+        without those that are withdrawn.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def cases(function: str = "scaled_dot_product_attention") -> tuple[tuple[WorkedE
     Returns
     -------
     tuple of (WorkedExample, Call)
-        Each call with its example.
+        Each call with its example; those of an example that is withdrawn are left out.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def cases(function: str = "scaled_dot_product_attention") -> tuple[tuple[WorkedE
 def _cases() -> dict[str, tuple[tuple[WorkedExample, Call], ...]]:
     found: dict[str, list[tuple[WorkedExample, Call]]] = {}
     for example in map(_read, _ids()):
-        for call in example.calls:
+        for call in () if example.withdrawn else example.calls:
             found.setdefault(call.function, []).append((example, call))
     return {function: tuple(found[function]) for function in sorted(found)}
 
@@ -126,7 +127,8 @@ def load(example_id: str) -> WorkedExample:
     Returns
     -------
     WorkedExample
-        Read-only; every call with the same id returns the same object.
+        Read-only; every call with the same id returns the same object. One that is withdrawn
+        says so in its repr, and why in `withdrawn`.
 
     Raises
     ------
@@ -179,8 +181,9 @@ def _nearest(unknown: str, count: int = 3) -> list[str]:
 
 @cache
 def _read(example_id: str) -> WorkedExample:
-    text = file_text(example_id)
-    document = json.loads(text)
+    content = file_content(example_id)
+    document = json.loads(content)
+    withdrawn = document.get("withdrawn")
     entries = {**document["inputs"], **document["expected"]}
     values = {name: _value(entry) for name, entry in entries.items()}
     tolerance = Tolerance(**document["tolerance"])
@@ -191,7 +194,9 @@ def _read(example_id: str) -> WorkedExample:
         page=document["page"],
         topics=tuple(document["topics"]),
         released=document["released"],
+        since=document["since"],
         supersedes=document["supersedes"],
+        withdrawn=Withdrawn(**withdrawn) if withdrawn else None,
         provenance=Provenance(**document["provenance"]),
         inputs=MappingProxyType({name: values[name] for name in document["inputs"]}),
         expected=MappingProxyType({name: values[name] for name in document["expected"]}),
@@ -202,13 +207,14 @@ def _read(example_id: str) -> WorkedExample:
         descriptions=MappingProxyType({n: e["description"] for n, e in entries.items()}),
         derivation=Derivation(**document["derivation"]),
         tolerance=tolerance,
-        digest=digest(text),
+        digest=digest(content.decode()),
+        swhid=content_id(content),
     )
 
 
-def file_text(name: str) -> str:
-    """Return the text of a file of the examples, or of their schema."""
-    return (_DATA / f"{name}.json").read_text(encoding="utf-8")
+def file_content(name: str) -> bytes:
+    """Return the bytes of a file of the examples, or of their schema."""
+    return (_DATA / f"{name}.json").read_bytes()
 
 
 def _value(entry: dict[str, Any]) -> Any:

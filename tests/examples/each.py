@@ -1,12 +1,20 @@
 """One case for each example: a case for each of its calls takes longer to set up than to run."""
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
 
-from selfattn_ref.worked_examples import Call
+from selfattn_ref.worked_examples import Call, ids, load
+
+# What is withdrawn may be wrong: that it can still be cited is asked elsewhere.
+IN_USE = [example_id for example_id in ids() if not load(example_id).withdrawn]
+
+
+def arrays(answer: Any) -> list[Any]:
+    """Return the arrays of an answer: the one it is, or all that it has by name."""
+    return list(answer.values()) if isinstance(answer, Mapping) else [answer]
 
 
 def each(calls: Iterable[Call], **loops: Iterable[Any]) -> Callable[[Any], Any]:

@@ -4,6 +4,7 @@ import inspect
 import pickle
 import re
 from dataclasses import replace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,11 +20,11 @@ from selfattn_ref.worked_examples import (
     load,
 )
 from selfattn_ref.worked_examples._digest import digest
-from tests.examples.each import each
+from tests.examples.each import IN_USE, arrays, each
 from tests.examples.test_data import DOCUMENTS
 from tests.support import loops
 
-CALLS = [call for i in ids() for call in load(i).calls]
+CALLS = [call for i in IN_USE for call in load(i).calls]
 NOBODY = load("SA022").calls[0]
 CAUSAL = load("SA016").calls[1]
 
@@ -51,12 +52,14 @@ class TestTheData:
         assert agreement.names == (repr(call).removeprefix(f"{call.example}: "),)
         if call.conventions:
             followed = call.conventions[agreement.convention]
-            assert np.array_equal(followed, call.expected)
+            assert all(map(np.array_equal, arrays(followed), arrays(call.expected)))
 
     @each(CALLS)
     def test_nothing_in_it_can_be_changed_and_a_copy_is_the_call_itself(self, call):
-        arrays = [*call.arguments.values(), *call.conventions.values(), call.expected]
-        assert not any(x.flags.writeable for x in arrays if isinstance(x, np.ndarray))
+        every = list(call.arguments.values())
+        for answer in (*call.conventions.values(), call.expected):
+            every += arrays(answer)
+        assert not any(x.flags.writeable for x in every if isinstance(x, np.ndarray))
         with pytest.raises(TypeError):
             call.arguments["scale"] = 2
         assert pickle.loads(pickle.dumps(call)) is call
@@ -64,7 +67,7 @@ class TestTheData:
     @each(CALLS)
     def test_the_conventions_differ(self, call):
         for name, answer in call.conventions.items():
-            assert answer.shape == call.expected.shape
+            assert [x.shape for x in arrays(answer)] == [x.shape for x in arrays(call.expected)]
             assert call.check(answer).convention == name
 
     @pytest.mark.parametrize("name", DOCUMENTS)
@@ -88,7 +91,7 @@ class TestWhatACallNames:
     @pytest.mark.parametrize(
         "reference, expected",
         [("a", [[0, 1], [2, 3], [4, 5]]), ("a[b]", [[4, 5], [0, 1]]), ("a[1]", [2, 3]),
-         ("[b]", [[2, 0]])],
+         ("a[1:3]", [[2, 3], [4, 5]]), ("[b]", [[2, 0]])],
     )  # fmt: skip
     def test_all_of_it_some_rows_one_entry_or_it_as_a_row(self, reference, expected):
         assert _calls._find(reference, VALUES).tolist() == expected
@@ -97,6 +100,18 @@ class TestWhatACallNames:
     def test_anything_else_is_refused(self, reference):
         with pytest.raises(ValueError, match="is not a reference"):
             _calls._find(reference, VALUES)
+
+    @pytest.mark.parametrize("reference", ["a[1:4]", "a[2:2]", "a[2:1]"])
+    def test_rows_that_are_not_there_are_refused(self, reference):
+        with pytest.raises(ValueError, match="names rows that are not there"):
+            _calls._find(reference, VALUES)
+
+    def test_rows_are_shown(self):
+        call = load("SA025").calls[2]
+        assert repr(call) == (
+            "SA025: scaled_dot_product_attention(query[4:6], key, value, causal=True, offset=4)"
+        )
+        assert np.array_equal(call.args[0], load("SA025").expected["query"][4:])
 
     def test_a_number_is_given_as_a_number(self):
         call = next(c for c in load("SA028").calls if c.function == "sinusoidal_encoding")
@@ -127,7 +142,7 @@ class TestFinding:
         assert cases() == cases("scaled_dot_product_attention")
 
     def test_ids_of_a_function_are_those_of_its_cases(self):
-        expected = [i for i in ids() if any(c.function == "softmax" for c in load(i).calls)]
+        expected = [i for i in IN_USE if any(c.function == "softmax" for c in load(i).calls)]
         assert list(ids("softmax")) == expected
         assert ids(function=None) == ids()
 
@@ -221,6 +236,71 @@ class TestChecking:
             NOBODY.check(result)
 
 
+class TestSeveralResults:
+    """A function that returns several is compared with each by its name."""
+
+    CALL = load("SA031").calls[0]
+
+    @pytest.mark.parametrize(
+        "given",
+        [tuple, list, lambda x: x, dict, lambda x: SimpleNamespace(d_bias=None, **x)],
+        ids=["tuple", "list", "mapping", "dict", "attributes"],
+    )
+    def test_they_come_in_order_or_by_name(self, given):
+        expected = self.CALL.expected
+        result = given(expected.values() if given in (tuple, list) else expected)
+        assert repr(self.CALL.check(result)).startswith(
+            "SA031 checked: scaled_dot_product_attention_vjp(query, key, value, d_output) agrees "
+            "(27 numbers, "
+        )
+
+    def test_the_message_names_the_one_that_differs(self):
+        result = {name: np.array(x) for name, x in self.CALL.expected.items()}
+        result["d_key"][2, 1] += 1
+        with pytest.raises(WorkedExampleMismatch) as caught:
+            self.CALL.check(result)
+        _, second, third = str(caught.value).splitlines()
+        assert second == "  d_key: 1 of 9 entries differ"
+        assert third.startswith("    d_key[2, 1]: got ")
+
+    def test_those_of_float32_are_compared_as_such(self):
+        result = [x.astype(np.float32) for x in self.CALL.expected.values()]
+        assert self.CALL.check(result).largest_difference > 0
+        with pytest.raises(WorkedExampleMismatch, match=r"float32 allows, but its dtype is wider"):
+            self.CALL.check([x.astype(float) for x in result])
+
+    @pytest.mark.parametrize(
+        "result, got",
+        [
+            (np.zeros((3, 3, 3)), "an array of shape (3, 3, 3)"),
+            ((1, 2), "a tuple of 2"),
+            ({"d_query": 1}, "a dict of 1"),
+            (None, "NoneType"),
+        ],
+    )
+    def test_what_is_not_as_many_is_said(self, result, got):
+        message = f"must be d_query, d_key, d_value, in this order or by these names; got {got}"
+        with pytest.raises(WorkedExampleMismatch, match=re.escape(message)):
+            self.CALL.check(result)
+
+    def test_a_gradient_that_is_missing_is_said(self):
+        result = [*self.CALL.expected.values()][:2]
+        with pytest.raises(WorkedExampleMismatch, match="d_value: must be real numbers, got dtype"):
+            self.CALL.check([*result, None])
+
+    def test_each_convention_says_what_differs_and_the_rest_is_the_result(self):
+        call = load("SA022").calls[1]
+        zeros, uniform, nan = call.conventions.values()
+        assert all(uniform[name] is zeros[name] for name in ("d_query", "d_key"))
+        assert np.array_equal(uniform["d_value"], load("SA022").expected["d_value_uniform"])
+        assert np.array_equal(np.isnan(nan["d_value"]), load("SA022").expected["nan_in_d_value"])
+
+    @each(call for call in CALLS if isinstance(call.expected, dict | MappingProxyType))
+    def test_they_stand_in_the_order_of_the_library(self, call):
+        result = getattr(selfattn_ref, call.function)(*call.args, **call.kwargs)
+        assert list(call.expected) == list(result._fields)
+
+
 class TestCallsThatHaveToFail:
     CALL = replace(
         CAUSAL,
@@ -253,9 +333,11 @@ class TestCallsThatHaveToFail:
         )
         with pytest.raises(WorkedExampleMismatch, match=message):
             self.CALL.test(loops_with_causal)
+        with pytest.raises(WorkedExampleMismatch, match="it returned a list of 2"):
+            self.CALL.test(lambda *args, **keywords: [[1.0], [2.0, 3.0]])
 
     def test_the_library_raises_the_error_that_is_named(self):
-        failing = [c for i in ids() for c in load(i).calls if c.raises]
+        failing = [call for call in CALLS if call.raises]
         assert failing
         for call in failing:
             with pytest.raises(call.raises):

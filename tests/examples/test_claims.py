@@ -261,6 +261,19 @@ CLAIMS = {
         x["weights"].any(axis=-1).all() and x["weights_true_hides"].any(axis=-1).all()
         and nowhere_close(x["output"], x["output_true_hides"])
     ),
+    "SA053: two heads of bank find two words, and one head of the same width mixes": lambda x: (
+        x["weights_money"][:, 1].argmax(axis=-1).tolist() == [0, 2]
+        and x["weights_money"][:, 1].max(axis=-1).min() > 0.89
+        and x["weights_one_head_money"][1].max() < 0.67
+        and np.array_equal(x["weights_money"], x["weights_river"])
+    ),
+    "SA054: river goes on with what followed it, and the path through the keys does it": lambda x: (
+        x["votes"][-1].argmax() == 2 and x["votes"][-1, 2] > 0.999
+        and all(np.array_equal(x[f"votes_without_{role}_path"], x["votes"])
+                for role in ("query", "value"))
+        and x["votes_without_key_path"][-1].max() < 0.34
+        and x["votes_variants"].argmax(axis=1).tolist() == [2, 3, 3, 2]
+    ),
     "SA057: the step lowers the loss, and equal keys have nothing to tell a query": lambda x: (
         x["loss_after"] < x["loss"] and x["d_query"] == 0 and abs(x["d_key"]).min() > 0
     ),

@@ -13,12 +13,13 @@ import selfattn_ref
 from derivations.documents import DATA
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.__main__ import main
+from tests.examples.each import IN_USE
 from tests.examples.test_data import TEXTS
 
 MODULE = """
 import numpy as np
 from selfattn_ref import scaled_dot_product_attention as right
-from selfattn_ref import softmax
+from selfattn_ref import scaled_dot_product_attention_vjp, softmax
 
 
 def wrong(query, key, value, **keywords):
@@ -38,6 +39,32 @@ def scaled(q, k, v, *, scale):
     return right(q, k, v, scale=scale)
 
 
+def gradients(query, key, value, d_output, **keywords):
+    return tuple(scaled_dot_product_attention_vjp(query, key, value, d_output, **keywords))
+
+
+def gradients_in_another_order(*args, **keywords):
+    return gradients(*args, **keywords)[::-1]
+
+
+class Tensor:
+    def __init__(self, array):
+        self.array = array
+
+
+class Single(Tensor):
+    def __init__(self, array):
+        assert array.dtype in (np.float32, bool)
+        array += array  # it may be changed
+        self.array = array / np.float32(2) if array.dtype == np.float32 else array
+
+
+def on_tensors(query, key, value, **keywords):
+    query, key, value = query.array, key.array, value.array
+    mask = {n: keywords.pop(n).array for n in ("mask", "bias") if n in keywords}
+    return right(query, key, value, **mask, **keywords)
+
+
 def fails(query, key, value, **keywords):
     return {}["missing"]
 
@@ -50,6 +77,9 @@ class Layer:
 
 number = 3
 """
+
+
+FUNCTIONS = sorted({call.function for i in IN_USE for call in load(i).calls})
 
 
 @pytest.fixture
@@ -113,6 +143,26 @@ class TestCheck:
         )
         assert out.splitlines()[1:] == [line, "2 calls of 1 example: 1 right, 1 not asked"]
 
+    def test_those_that_differ_are_named_in_the_end(self, run):
+        code, out, _ = run("check", "all", "mine:wrong")
+        differing = list(dict.fromkeys(re.findall(r"^(SA\d{3}) differs", out, re.M)))
+        assert code == 1
+        assert out.endswith(f" different ({', '.join(differing)})\n")
+
+    @pytest.mark.parametrize(
+        "options", [["mine:Tensor"], ["mine:Single", "--dtype", "float32"]], ids=" ".join
+    )
+    def test_arrays_are_converted(self, run, options):
+        code, out, _ = run("check", "all", "mine:on_tensors", "--convert", *options)
+        assert code == 0
+        assert out.endswith(f"{len(cases())} right\n")
+
+    def test_who_takes_no_arrays_is_told_how_to_convert_them(self, run):
+        code, out, _ = run("check", "all", "mine:on_tensors")
+        assert code == 2
+        hint = "Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.\n"
+        assert out.endswith(hint)
+
     def test_a_function_that_raises_is_reported_with_type_message_and_line(self, run):
         code, out, _ = run("check", "SA006", "mine:fails")
         line = 1 + MODULE[: MODULE.index('["missing"]')].count("\n")
@@ -121,6 +171,7 @@ class TestCheck:
             "SA006 failed: scaled_dot_product_attention(query, key, value, scale=1.0)",
             f"  mine:fails raised KeyError: 'missing' (mine.py, line {line})",
             "1 call of 1 example: 1 failed",
+            "Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.",
         ]
 
     def test_to_run_for_some_only_is_the_code_2_too(self, run):
@@ -137,6 +188,24 @@ class TestCheck:
         assert code == 0
         assert re.match(r"SA005 checked: softmax\(x\) agrees \(5 numbers, .*\)\n", out)
 
+    def test_so_is_one_that_returns_several(self, run):
+        chosen = ("--function", "scaled_dot_product_attention_vjp")
+        code, out, _ = run("check", "all", "mine:gradients", *chosen)
+        assert code == 0
+        assert "d_output, mask) follows the convention zeros (18 numbers" in out
+        assert "d_output) agrees (27 numbers" in out
+        assert out.endswith("\n2 calls of 2 examples: 2 right\n")
+        code, out, _ = run("check", "SA031", "mine:gradients_in_another_order", *chosen)
+        assert code == 1
+        assert "\n  d_query: 9 of 9 entries differ\n" in out
+        assert "\n  d_value: 9 of 9 entries differ\n" in out
+
+    @pytest.mark.parametrize("function", FUNCTIONS)
+    def test_every_function_that_is_called_can_be_chosen(self, run, function):
+        code, out, _ = run("check", "all", f"selfattn_ref:{function}", "--function", function)
+        assert code == 0
+        assert out.endswith(f"{len(cases(function))} right\n")
+
     @pytest.mark.parametrize(
         "arguments, message",
         [
@@ -152,6 +221,10 @@ class TestCheck:
             (["all", "nobody:right"], "there is no module 'nobody', neither in "),
             (["all", "needy:right"], "needy imports not_there_at_all, which is not installed"),
             (["all", "broken:right"], "importing broken raised SystemExit: no"),
+            (["mine:right", "all"], "the id comes before the function, as in: check all mine:"),
+            (["all", "mine.py:right"], "there is no module 'mine.py', neither in "),
+            (["all", "mine:right", "--convert", "mine:Tenso"], "mine has no 'Tenso'; did you mean "
+             "Tensor?"),
             (["all", "mine:rigt"], "mine has no 'rigt'; did you mean right?"),
             (["all", "mine:Layer.back"], "mine has no 'Layer.back'"),
             (["all", "mine:number"], "mine:number is int, not a function"),
@@ -190,14 +263,16 @@ class TestListAndShow:
         code, out, _ = run("show", example_id)
         example = load(example_id)
         assert code == 0
-        assert out.startswith(f"{example!r}\n{example.why}\n\nInputs\n")
+        assert out.startswith(f"{example!r}\n{example.why}\n")
+        assert "\n\nInputs\n" in out
         for name, value in {**example.inputs, **example.expected}.items():
             assert f"\n  {name}: {example.descriptions[name]}\n    {str(value)[:2]}" in out
         for call in example.calls:
             assert f"\n  {repr(call).removeprefix(f'{example_id}: ')}" in out
-        assert out.splitlines()[-1] == (
-            f"To cite: {example_id}@{selfattn_ref.__version__}#sha256:{example.digest}"
-        )
+        assert out.splitlines()[-2:] == [
+            f"To cite: {example_id}@{selfattn_ref.__version__}#sha256:{example.digest}",
+            f"The file: {example.swhid} (changes with its prose; the digest does not)",
+        ]
 
     def test_a_console_that_knows_ascii_only_gets_the_rest(self, tmp_path):
         done = in_shell("show", "SA020", cwd=tmp_path, PYTHONIOENCODING="ascii")
@@ -262,7 +337,10 @@ class TestVerify:
         code, out, _ = run("verify", cited)
         assert code == 0
         version = ", cited from 0.0.1" if "@" in cited else ""
-        assert out == f"SA016 is the one that is cited: Causal mask, step by step{version}\n"
+        assert out == (
+            f"SA016 is the one that is cited: Causal mask, step by step{version}\n"
+            f"The file: {load('SA016').swhid} (changes with its prose; the digest does not)\n"
+        )
 
     def test_another_digest_is_another_example(self, run):
         code, out, _ = run("verify", self.CITED.replace("SA016", "SA015"))

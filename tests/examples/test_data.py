@@ -12,6 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import selfattn_ref
 from derivations import documents
 from derivations.__main__ import main
 from derivations.documents import DATA, LEDGER, ROOT, Number, derive, parse, problems, read_ledger
@@ -28,12 +29,24 @@ SOFTMAX = {
     "kind": "value",
     "result": "weights_cave",
 }
+WITHDRAWN = {"on": "2027-01-31", "because": "The mask is upside down.", "see": "SA022"}
 EVERY_EXAMPLE = pytest.mark.parametrize("name", DOCUMENTS)
 
 
 def validate(document):
     checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
     jsonschema.Draft202012Validator(SCHEMA, format_checker=checker).validate(document)
+
+
+def properties(schema):
+    """Yield every property that a schema defines, with its description."""
+    for name, part in schema.items():
+        if name in ("oneOf", "allOf", "required", "enum"):
+            continue  # which say more of properties that are defined elsewhere
+        if name == "properties":
+            yield from ((key, value.get("description", "")) for key, value in part.items())
+        if isinstance(part, dict):
+            yield from properties(part)
 
 
 def numbers(value):
@@ -56,11 +69,19 @@ class TestFiles:
         }
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
+    def test_every_property_of_the_schema_is_described(self):
+        described = dict(properties(SCHEMA))
+        assert {"$schema", "calls", "withdrawn", "because", "absolute"} <= described.keys()
+        assert [
+            name for name, text in described.items() if not re.fullmatch("[A-Z`].+[.]", text)
+        ] == []
+
     @EVERY_EXAMPLE
     def test_a_file_follows_the_schema_in_the_layout_that_is_written(self, name):
         validate(json.loads(TEXTS[name]))
         assert DOCUMENTS[name]["id"] == name
-        assert list(DOCUMENTS[name]) == SCHEMA["required"]
+        in_order = [key for key in SCHEMA["properties"] if key in DOCUMENTS[name]]
+        assert list(DOCUMENTS[name]) == in_order
         assert documents.file_text(DOCUMENTS[name]) == TEXTS[name]
 
     @pytest.mark.parametrize(
@@ -70,6 +91,11 @@ class TestFiles:
             lambda d: d.update(note="not in the format"),
             lambda d: d.update(id="SA5"),
             lambda d: d.update(released="2026-13-01"),
+            lambda d: d.pop("$schema"),
+            lambda d: d.update(since="next"),
+            lambda d: d.update(withdrawn=WITHDRAWN | {"on": "soon"}),
+            lambda d: d.update(withdrawn={"on": "2027-01-31", "see": None}),
+            lambda d: d.update(withdrawn=WITHDRAWN | {"see": "the new one"}),
             lambda d: d.update(page="concepts/02_similarity"),
             lambda d: d.update(topics=[]),
             lambda d: d["provenance"].update(source="/tmp/notes.txt"),
@@ -91,8 +117,8 @@ class TestFiles:
         with pytest.raises(jsonschema.ValidationError):
             validate(document)
 
-    def test_the_schema_accepts_a_call(self):
-        validate(json.loads(TEXTS["SA002"]) | {"calls": [SOFTMAX]})
+    def test_the_schema_accepts_a_call_and_a_withdrawal(self):
+        validate(json.loads(TEXTS["SA002"]) | {"calls": [SOFTMAX], "withdrawn": WITHDRAWN})
 
     @EVERY_EXAMPLE
     def test_its_arrays_are_rectangular_its_inputs_short_and_its_indices_within(self, name):
@@ -113,6 +139,15 @@ class TestFiles:
         for name, document in DOCUMENTS.items():
             earlier = document["supersedes"]
             assert earlier is None or (earlier in DOCUMENTS and earlier < name)
+            other = document.get("withdrawn", {}).get("see")
+            assert other is None or other in DOCUMENTS
+
+    def test_no_example_is_of_a_version_to_come(self):
+        def version(text):
+            return tuple(map(int, text.split(".")))
+
+        now = version(selfattn_ref.__version__)
+        assert [d["id"] for d in DOCUMENTS.values() if version(d["since"]) > now] == []
 
     @pytest.mark.parametrize(
         "text, message",
@@ -232,6 +267,7 @@ class TestLedger:
     def test_prose_and_the_way_to_write_a_number_may_change_and_true_is_not_one(self):
         changed, mask = parse(TEXTS["SA005"]), parse(TEXTS["SA016"])
         changed["why"] = "Another reason."
+        changed["withdrawn"] = WITHDRAWN
         assert changed["inputs"]["scores"]["value"][2] == "0.50"
         changed["inputs"]["scores"]["value"][2] = Number("0.5")
         assert documents.fingerprint(changed) == read_ledger()["SA005"]
@@ -249,6 +285,13 @@ class TestLedger:
         files = {name: document for name, document in DOCUMENTS.items() if name != lost}
         (problem,) = problems(read_ledger() | ledger, files)
         assert re.match(message, problem)
+
+    def test_what_is_superseded_is_withdrawn_and_names_what_supersedes_it(self):
+        files = {**DOCUMENTS, "SA022": DOCUMENTS["SA022"] | {"supersedes": "SA016"}}
+        (problem,) = problems(read_ledger(), files)
+        assert problem.startswith("SA022 supersedes SA016, which has to be withdrawn: say there")
+        files["SA016"] = DOCUMENTS["SA016"] | {"withdrawn": WITHDRAWN}
+        assert problems(read_ledger(), files) == []
 
     def test_an_id_that_the_ledger_lost_is_noticed(self):
         ledger, files = (
@@ -297,10 +340,16 @@ class TestCommandLine:
 
 
 class TestTheFileIsWhatIsLoaded:
+    @pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git to ask")
+    def test_its_id_is_the_one_that_git_gives_it(self):
+        command = ["git", "hash-object", "--no-filters", *documents.example_files().values()]
+        run = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert run.stdout.split() == [load(name).swhid.removeprefix("swh:1:cnt:") for name in TEXTS]
+
     @EVERY_EXAMPLE
     def test_an_example_has_the_texts_and_the_doubles_of_its_file(self, name):
         document, example = json.loads(TEXTS[name]), load(name)
-        for field in ("id", "title", "why", "page", "released", "supersedes"):
+        for field in ("id", "title", "why", "page", "released", "since", "supersedes"):
             assert getattr(example, field) == document[field]
         assert list(example.topics) == document["topics"]
         for field in ("derivation", "provenance", "tolerance"):

@@ -47,6 +47,23 @@ def pages() -> list[Path]:
     return [ROOT / f"{name}.md" for name in found]
 
 
+LABEL = re.compile(
+    r"^:label: ((?:thm|ex)-\S+)$|^\$\$ \((eq-\S+)\)$|^ +name: (fig-\S+)$|^\((.+)\)=\n# ", re.M
+)
+
+
+def labels() -> dict[str, str]:
+    """Return what can be referred to: pages, statements, equations, figures, exercises.
+
+    Each with its page.
+    """
+    return {
+        "".join(found): relative(page)
+        for page in pages()
+        for found in LABEL.findall(page.read_text(encoding="utf-8"))
+    }
+
+
 def lessons() -> list[Path]:
     """Return the pages that teach: all but the front page and those where one looks things up."""
     looked_up = {"examples", "reference"}

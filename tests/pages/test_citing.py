@@ -1,26 +1,70 @@
-"""How a page is cited: each format says the same, and readers of that format understand it."""
+"""How something is cited: each format says the same, and readers of that format understand it."""
 
 import json
+import re
+import shlex
+import subprocess
 import sys
+from io import StringIO
+from pathlib import Path
 
 import pytest
 from pybtex.database import parse_string
+from pybtex.plugin import find_plugin
 
-from tests.pages.sources import BOOK
+from selfattn_ref.worked_examples import ids
+from tests.pages.sources import BOOK, ROOT, labels, pages
+from tools.check_latex import BAD, documents, entries, with_biblatex
 
 sys.path.insert(0, str(BOOK / "_ext"))
+import citing
 from citing import AUTHORS, Work
 
-BOOK_ITSELF = Work("Self-attention, computed", "1.2.3", "2026")
+NAME = "Self-attention, computed"
+BOOK_ITSELF = Work(NAME, "1.2.3", "2026-11-20")
 CHAPTER = Work(
-    "Self-attention, computed",
+    NAME,
     "1.2.3",
     "2026",
-    "What d_k & √ do: 100 % {sure}",
-    url="https://book.test/x",
+    is_released=False,
+    at="scaling/what.html",
+    title="What d_k & √ do: 100 % {sure}?",
 )
-EXAMPLE = Work("Self-attention, computed", "1.2.3", "2026", "Two “banks”", "SA036", "0f" * 32)
-EVERY = pytest.mark.parametrize("work", [BOOK_ITSELF, CHAPTER, EXAMPLE], ids=lambda w: w.key)
+THEOREM = Work(
+    NAME,
+    "1.2.3",
+    "2026-11-20",
+    at="scaling/what.html#thm-it",
+    base="https://book.test",
+    title="Theorem 7 (It is “so”)",
+    page="What d_k does",
+)
+EXAMPLE = Work(
+    NAME,
+    "1.2.3",
+    "2026-01-02",
+    at="SA036/",
+    title="Two “banks”",
+    example="SA036",
+    digest="0123456789abcdef" * 4,
+)
+EVERY = pytest.mark.parametrize(
+    "work", [BOOK_ITSELF, CHAPTER, THEOREM, EXAMPLE], ids=lambda work: work.key
+)
+PIN = f"SA036@1.2.3#sha256:{'0123456789abcdef' * 4}"
+PAGE = (BOOK / "reference" / "how-to-cite.md").read_text("utf-8")
+
+
+def typeset(*works: Work) -> list[str]:
+    """Return the references that the style plain makes of our BibTeX for LaTeX."""
+    data = parse_string("\n".join(work.bibtex() for work in works), "bibtex")
+    style = find_plugin("pybtex.style.formatting", "plain")()
+    written = StringIO()
+    formatted = style.format_bibliography(data)
+    find_plugin("pybtex.backends", "latex")().write_to_stream(formatted, written)
+    items = re.split(r"\\bibitem(?:\[.*?\])?\{[^}]*\}\n", written.getvalue())[1:]
+    items = [item.replace("\\newblock ", "").replace("\\emph {", "\\emph{") for item in items]
+    return [" ".join(item.split()) for item in items]
 
 
 class TestFormats:
@@ -28,20 +72,42 @@ class TestFormats:
     def test_bibtex_is_read_by_a_parser_of_bibtex(self, work: Work) -> None:
         (entry,) = parse_string(work.bibtex(), "bibtex").entries.values()
         (author,) = entry.persons["author"]
-        assert str(author) == f"{{{AUTHORS}}}".replace("_", r"\_")  # one name, not two
-        plain = entry.fields["title"].replace("\\", "").strip("{}")
-        assert plain == (work.title or work.book).strip("{}")
+        assert str(author) == "{The selfattn\\_ref contributors}"  # one name, not two
         assert entry.fields["year"] == "2026"
-        assert entry.fields["version"] == "1.2.3"
-        assert ("booktitle" in entry.fields) == (work is CHAPTER)
+        assert work.bibtex().isascii()
+        assert ("month" in entry.fields) == ("-" in work.date)
+
+    def test_a_title_is_escaped_for_tex(self) -> None:
+        titles = [parse_string(w.bibtex(), "bibtex").entries[w.key].fields["title"]
+                  for w in (CHAPTER, EXAMPLE)]  # fmt: skip
+        assert titles[0] == r"{What d\_k \& $\surd$ do: 100 \% \{sure\}?}"
+        assert titles[1] == r"{Two ``banks''}"
+        with pytest.raises(ValueError, match="translate"):
+            Work(NAME, "1", "2026", title="ᵀ").bibtex()
+
+    def test_latex_typesets_it(self) -> None:
+        book, chapter, theorem, example = (typeset(work)[0] for work in
+                                           (BOOK_ITSELF, CHAPTER, THEOREM, EXAMPLE))  # fmt: skip
+        author = r"The selfattn\_ref contributors"
+        inside = r"\emph{Self-attention, computed}, version 1.2.3"
+        for item in (book, chapter, theorem, example):
+            assert item.replace("{", "").startswith(author)
+        assert "Version 1.2.3, November 2026." in book
+        assert f"In {inside} (not yet released), 2026." in chapter
+        assert "scaling/what.html." in chapter
+        assert f"In “What d\\_k does”, {inside}, November 2026." in theorem
+        assert "book.test/scaling/what.html" in theorem
+        assert f"Worked example SA036 of {inside}, January 2026." in example
+        assert PIN.replace("#", r"\#") in re.sub(r"\\allowbreak *(\{\})?", "", example)
 
     @EVERY
     def test_csl_names_the_same(self, work: Work) -> None:
         (item,) = json.loads(work.csl())
         assert item["title"] == (work.title or work.book)
         assert item["author"] == [{"literal": AUTHORS}]
-        assert item["issued"] == {"date-parts": [[2026]]}
+        assert item["issued"] == {"date-parts": [[int(part) for part in work.date.split("-")]]}
         assert item.get("URL", "") == work.url
+        assert item.get("section", "") == work.page
 
     @EVERY
     def test_ris_has_a_field_per_line_and_an_end(self, work: Work) -> None:
@@ -50,26 +116,130 @@ class TestFormats:
         assert list(fields)[-1] == "ER"
         assert fields["TI"] == (work.title or work.book)
         assert fields["ET"] == "1.2.3"
+        assert (fields["PY"], fields.get("DA", "")) == (
+            "2026", work.date.replace("-", "/") if "-" in work.date else "")  # fmt: skip
 
     def test_an_example_is_told_by_id_version_and_digest(self) -> None:
-        pinned = f"SA036@1.2.3#sha256:{'0f' * 32}"
-        ours = (
-            EXAMPLE.sentence(),
-            EXAMPLE.bibtex().replace("\\", ""),
-            EXAMPLE.ris(),
-            EXAMPLE.csl(),
-        )
-        assert all(pinned in text for text in ours)
+        assert all(PIN in text for text in (EXAMPLE.sentence(), EXAMPLE.ris(), EXAMPLE.csl()))
+        bibtex = EXAMPLE.bibtex().replace(r"\allowbreak{}", "").replace("\\", "")
+        assert PIN in bibtex
         assert "sha256" not in CHAPTER.sentence()
 
     def test_a_sentence_reads_like_one(self) -> None:
         assert BOOK_ITSELF.sentence() == (
-            "The selfattn_ref contributors (2026). Self-attention, computed, version 1.2.3."
+            "The selfattn_ref contributors (2026-11-20). Self-attention, computed, version 1.2.3."
         )
         assert EXAMPLE.sentence().startswith(
-            "The selfattn_ref contributors (2026). “Two ‘banks’.” Worked example SA036. In "
+            "The selfattn_ref contributors (2026-01-02). “Two ‘banks’.” Worked example SA036. In "
+        )
+        assert CHAPTER.sentence().endswith(
+            "{sure}?” In Self-attention, computed, version 1.2.3 (not yet released). "
+            "scaling/what.html"
+        )
+        assert THEOREM.sentence() == (
+            "The selfattn_ref contributors (2026-11-20). “Theorem 7 (It is ‘so’).” "
+            "In “What d_k does”, Self-attention, computed, version 1.2.3. "
+            "https://book.test/scaling/what.html#thm-it"
         )
 
+    def test_a_key_comes_from_what_stays(self) -> None:
+        keys = [work.key for work in (BOOK_ITSELF, CHAPTER, THEOREM, EXAMPLE)]
+        assert keys == [
+            "selfattn-ref",
+            "selfattn-ref-scaling-what",
+            "selfattn-ref-thm-it",
+            "selfattn-ref-SA036",
+        ]
+        moved = Work(NAME, "9", "2036", at=THEOREM.at, title="Theorem 8 (Another name)")
+        assert moved.key == THEOREM.key
+
     def test_the_head_says_it_to_reference_managers(self) -> None:
-        assert CHAPTER.metadata()["citation_inbook_title"] == "Self-attention, computed"
+        said = THEOREM.metadata()
+        assert said["citation_inbook_title"] == NAME
+        assert said["citation_publication_date"] == "2026/11/20"
+        assert said["citation_public_url"] == "https://book.test/scaling/what.html#thm-it"
         assert "citation_public_url" not in EXAMPLE.metadata()
+        # "Family, Given": all of it is the family name.
+        assert said["citation_author"].split(",") == [AUTHORS, ""]
+
+    def test_the_boxes_hold_it_as_text(self) -> None:
+        shown = Work(NAME, "1", "2026", at="x.html", title="a < b & c").html()
+        assert "“a &lt; b &amp; c.”" in shown
+        assert shown.count("<pre>") == 4
+
+
+class TestDate:
+    def test_it_is_that_of_the_release_and_nothing_before(self, tmp_path: Path) -> None:
+        citing.released.cache_clear()
+        (tmp_path / "CITATION.cff").write_text("version: 1.0.0\n")
+        assert citing.released(tmp_path) == ""
+        citing.released.cache_clear()
+        (tmp_path / "CITATION.cff").write_text("version: 1.0.0\ndate-released: 2027-03-04\n")
+        assert citing.released(tmp_path) == "2027-03-04"
+        citing.released.cache_clear()
+
+
+class TestNames:
+    def test_what_was_once_released_is_still_there_on_its_page(self) -> None:
+        ledger = (Path(__file__).parent / "released_labels.txt").read_text("utf-8")
+        kept = {label: page for page, label in map(str.split, ledger.splitlines())}
+        assert len(kept) == len(ledger.splitlines())
+        now = labels()
+        lost = {label: page for label, page in kept.items() if now.get(label) != page}
+        assert not lost, f"these names are cited, with these pages: {lost}"
+        if citing.released(ROOT):  # then the ledger has all
+            assert now == kept
+
+
+class TestHowToCite:
+    def test_every_command_does_what_the_page_says(self) -> None:
+        (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+        command = shlex.split(block)
+        assert command[:4] == ["python", "-m", "selfattn_ref.worked_examples", "verify"]
+        done = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, capture_output=True,
+                              text=True, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.startswith(re.search(r"The answer is \"(.*?)\"", PAGE)[1])
+        other = [sys.executable, *command[1:-1], command[-1][:-1] + "0"]
+        done = subprocess.run(other, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stdout.strip().endswith(f"cited from {command[-1][6:11]}")
+
+    def test_the_document_cites_what_the_site_has(self) -> None:
+        ((_, document, _), (_, biblatex, _), *_) = documents(PAGE)
+        cited = [key for keys in re.findall(r"\\cite(?:\[.*?\])?\{(.*?)\}", document)
+                 for key in keys.split(",")]  # fmt: skip
+        assert len(cited) == 3
+        for key in cited:
+            name = key.removeprefix("selfattn-ref-")
+            sources = [path.read_text("utf-8") for path in pages()]
+            labeled = any(f"({name})=\n" in s or f":label: {name}\n" in s for s in sources)
+            assert labeled or name in ids(), name
+        assert r"\printbibliography" in biblatex
+        assert r"\bibliography" not in biblatex
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "Warning--empty publisher in selfattn-ref-SA036",
+            "[123] Utils.pm:411> WARN - BibTeX subsystem: refs.bib, line 3",
+            "LaTeX Warning: Citation `selfattn-ref-x' on page 1 undefined on input line 3.",
+            "Missing character: There is no √ in font cmr10!",
+            "! Undefined control sequence.",
+        ],
+    )
+    def test_what_latex_complains_of_is_noticed(self, line: str) -> None:
+        assert BAD.findall(f"all is well\n{line}\n") == [line]
+
+    def test_the_entries_of_a_site_are_found(self, tmp_path: Path) -> None:
+        (tmp_path / "a.html").write_text(f"<body>{CHAPTER.html()}<div>{THEOREM.html()}</div>")
+        (tmp_path / "b.html").write_text(f"<body>{EXAMPLE.html()}")
+        assert entries(tmp_path) == {w.key: w.bibtex() for w in (CHAPTER, THEOREM, EXAMPLE)}
+        (tmp_path / "c.html").write_text(f"<body>{EXAMPLE.html()}")
+        with pytest.raises(ValueError, match="another entry has"):
+            entries(tmp_path)
+
+    def test_biblatex_gets_the_same_text(self) -> None:
+        ((_, document, _), *_) = documents(PAGE)
+        text = re.search(r"\\begin\{document\}\n(.*?)\\bib", document, re.S)[1]
+        assert text in with_biblatex(document)

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from bs4 import BeautifulSoup, Tag
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
+from selfattn_ref import __version__ as VERSION
+from selfattn_ref.worked_examples import ids, load
 from tests.pages.sources import BOOK, ROOT
 
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -120,6 +123,18 @@ class TestTables:
         scales = DOCUMENTS["SA013"]["inputs"]["scales"]["value"]
         assert captions == [f"scale {scale}" for scale in scales]
 
+    @pytest.mark.parametrize(
+        "example_id, name, thing",
+        [
+            ("SA027", "key_heads", "key/value head"),
+            ("SA030", "block_weighted", "query"),
+            *(("SA041", name, "sentence") for name in ("query", "mask", "weights", "output")),
+        ],
+    )
+    def test_a_table_says_what_it_is_of(self, example_id: str, name: str, thing: str) -> None:
+        drawn = BeautifulSoup(examples.tables(name, DOCUMENTS[example_id]), "lxml")
+        assert [caption.text for caption in drawn("caption")] == [f"{thing} 0", f"{thing} 1"]
+
 
 class TestPage:
     @EVERY_EXAMPLE
@@ -144,7 +159,13 @@ class TestPage:
     def test_it_names_no_file_of_a_source(self, example_id: str) -> None:
         page = text_of(examples.page(DOCUMENTS[example_id], set()))
         assert ".txt" not in page
-        assert (DOCUMENTS[example_id]["provenance"]["source"] or "none.txt") not in page
+        assert not re.search(r"\d{3}_[0-9a-f]{16}", json.dumps(DOCUMENTS[example_id]))
+
+    def test_a_source_is_one_that_the_page_of_the_sources_has(self) -> None:
+        text = (BOOK / "reference" / "sources-and-corrections.md").read_text("utf-8")
+        sources = {document["provenance"]["source"] for document in DOCUMENTS.values()} - {None}
+        assert sources <= set(re.findall("^## (.+)$", text, re.M))
+        assert len(sources) > 3
 
     def test_it_says_that_the_library_agrees_only_where_it_does(
         self, monkeypatch: pytest.MonkeyPatch
@@ -162,6 +183,80 @@ class TestPage:
         function = DOCUMENTS[example_id]["derivation"]["function"]
         page = source_pages.defined_in(ROOT, source_pages.DERIVATIONS)[function]
         assert f"\ndef {function}(" in (ROOT / f"{page}.py").read_text("utf-8")
+
+
+class TestCard:
+    def card(self, example_id: str, found: dict[str, Any] = DOCUMENTS, base: str = "") -> str:
+        pages = {"causal/masking", *(f"examples/{name}" for name in DOCUMENTS)}
+        parts = examples.card(DOCUMENTS[example_id], pages, found, base)
+        return "".join(part.astext() for part in parts)
+
+    def test_it_says_what_is_certain(self) -> None:
+        said = self.card("SA016")
+        document = DOCUMENTS["SA016"]
+        for fact in (f"version {document['since']}, ", document["released"], document["why"]):
+            assert fact in said
+        assert "✓ agrees with the library in this build: 80 values, within 10−1" in said
+        assert f"SA016@{VERSION}#sha256:{load('SA016').digest}<" in said
+        assert ">/SA016/<" in said
+        assert ">https://book.test/SA016/<" in self.card("SA016", base="https://book.test")
+
+    @EVERY_EXAMPLE
+    def test_the_tests_that_it_names_have_a_place_on_the_site(self, example_id: str) -> None:
+        links = re.findall(r'href="\.\./(tests/.*?)\.html#(.*?)"', self.card(example_id))
+        assert len(links) == 1 + bool(DOCUMENTS[example_id]["calls"])
+        for page, place in links:
+            first, last = source_pages.places((ROOT / f"{page}.py").read_text("utf-8"))[place]
+            assert first < last
+            assert page in source_pages.SHOWN
+
+    def test_the_examples_before_and_after_are_a_step_away(self) -> None:
+        assert re.findall(r'href="\.\./(SA\d+)/', self.card("SA016")) == ["SA015", "SA017"]
+        first, *_, last = sorted(DOCUMENTS)
+        assert len(re.findall(r'href="\.\./SA', self.card(first) + self.card(last))) == 2
+        assert examples.beside("SA016", {"examples/SA016"}) == '<span class="beside"></span>'
+
+    def test_one_that_was_corrected_says_by_which(self) -> None:
+        assert "Superseded" not in self.card("SA016")
+        newer = {**DOCUMENTS["SA016"], "supersedes": "SA016"}
+        assert "Superseded by\n\nSA999" in self.card("SA016", {**DOCUMENTS, "SA999": newer})
+
+    def test_one_that_is_withdrawn_says_why_and_is_tested_no_more(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(examples, "agreement", lambda data: pytest.fail("it is compared"))
+        withdrawn = {"on": "2027-01-31", "because": "The mask is upside down.", "see": "SA022"}
+        document = {**DOCUMENTS["SA016"], "withdrawn": withdrawn}
+        page = text_of(examples.page(document, set(), DOCUMENTS))
+        assert "withdrawn  on 2027-01-31: The mask is upside down. See SA022." in page
+        assert "−0.505983" in page
+        for gone in ("✓ agrees", "Tested in", "Notebook", "Test a function", "Slips"):
+            assert gone not in page
+        assert not examples.facets_of(document, "")["function"]
+
+
+class TestFilters:
+    @EVERY_EXAMPLE
+    def test_the_level_is_that_of_the_page_that_teaches_it(self, example_id: str) -> None:
+        page = BOOK / f"{DOCUMENTS[example_id]['page']}.md"
+        level = examples.level_in(ROOT, DOCUMENTS[example_id]["page"])
+        front = page.read_text("utf-8").split("---\n")[1] if page.is_file() else "level: ''"
+        assert level == str(yaml.safe_load(front).get("level", ""))
+
+    def test_a_row_has_a_class_for_all_that_it_is_found_by(self) -> None:
+        facets = examples.facets_of(DOCUMENTS["SA043"], "2–3")
+        row = examples.catalog_row(DOCUMENTS["SA043"], True, facets)
+        wanted = {"topic-masking", "function-causal_mask", "kind-convention", "level-2", "level-3"}
+        assert wanted <= {*row["classes"]}
+        assert {"topic-softmax", "kind-must_raise", "level-1"}.isdisjoint(row["classes"])
+
+    def test_every_choice_says_how_many_it_leaves(self) -> None:
+        facets = [examples.facets_of(data, "") for data in DOCUMENTS.values()]
+        form = BeautifulSoup(examples.filters(facets), "lxml")
+        assert [label.find(string=True) for label in form("label")] == [*examples.FACETS.values()]
+        for option in form.select("[name=function] option")[1:]:
+            assert option.text == f"{option['value']} ({len(ids(function=option['value']))})"
+        assert len(form.select("[name=function] option")) > 10
 
 
 class TestSources:

@@ -18,11 +18,13 @@ QUOTED = {
         "analogies/party": "0.15 0.3 0.4 1.9",
         "analogies/cat-walks-by-the-bank": "0.2 0.3 0.45 1.3 1.95",
         "scaling/other-scalings": "0.99",
+        "beyond/word-order": "0.1 0.5",
     },
     "e, its square, or the largest exponent of a dtype": {
         "concepts/mixing-words": "2.718 7.39",
         "concepts/attention-equation": "709.78 88.72",
         "concepts/all-at-once": "2.718 6.437",
+        "beyond/many-heads": "4.113",
     },
     "a number that is wrong, or that a source prints": {
         "concepts/mixing-words": "0.71",
@@ -36,6 +38,9 @@ QUOTED = {
         "scaling/other-scalings": "0.01 4.1",
         "causal/masking": "3.2",
         "causal/generating": "2.1",
+        "reference/how-to-cite": "0.1",
+        "beyond/many-heads": "3.2",
+        "beyond/word-order": "3.5",
     },
 }
 

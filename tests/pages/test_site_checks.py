@@ -19,6 +19,7 @@ def site(folder: Path, page: str) -> Path:
     (folder / "sub").mkdir()
     (folder / "sub" / "index.html").write_text(OTHER)
     (folder / "other.html").write_text(OTHER)
+    (folder / "style.css").touch()
     (folder / "page.html").write_text(page)
     return folder
 
@@ -37,8 +38,11 @@ class TestCheckSite:
             ("figure>", "div>", "drawing without a caption"),
             ("<h1", '<img src="a.png" alt=""><h1', "image without an alt text: a.png"),
             ("<h1", '<script src="https://cdn.test/x.js"></script><h1', "asks another site"),
+            ("</head>", '<link rel="item" href="data.json"></head>', "broken link: data.json"),
             ('href="style.css"', 'href="//cdn.test/s.css"', "asks another site: //cdn.test/s.css"),
             ('id="top"', 'id="title"', "the id 'title' stands twice"),
+            ("<h1", "pip install selfattn_ref<h1", "installs what is not here: selfattn_ref"),
+            ("<h1", "pip install ./a-1.whl<h1", "installs what is not here: ./a-1.whl"),
         ],
     )
     def test_a_defect_is_named_with_its_page(
@@ -48,6 +52,20 @@ class TestCheckSite:
         (found,) = check_site(site(tmp_path, GOOD.replace(good, bad)))
         assert found.startswith("page.html: ")
         assert problem in found
+
+    @pytest.mark.parametrize("where", ["./", "https://book.test/examples/"])
+    def test_what_is_installed_is_a_file_of_the_site(self, tmp_path: Path, where: str) -> None:
+        there = site(tmp_path, GOOD.replace("<h1", f"<p>pip install {where}a-2.whl</p><h1"))
+        assert len(check_site(there)) == 1
+        (there / "examples").mkdir()
+        (there / "examples" / "a-2.whl").touch()
+        assert check_site(there) == []
+
+    def test_a_notebook_installs_no_other_file_either(self, tmp_path: Path) -> None:
+        (tmp_path / "a.ipynb").write_text('["# %pip install selfattn_ref\\n"]')
+        assert check_site(site(tmp_path, GOOD)) == [
+            "a.ipynb: installs what is not here: selfattn_ref"
+        ]
 
     def test_an_empty_site_is_a_problem(self, tmp_path: Path) -> None:
         assert check_site(tmp_path) == [f"{tmp_path}: no page was built"]
@@ -64,6 +82,11 @@ FRAMED = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 class TestCheckFrames:
     def test_a_good_frame_has_no_flaw(self, tmp_path: Path) -> None:
         (tmp_path / "page.html").write_text(FRAMED)
+        assert check_frames(tmp_path) == []
+
+    def test_data_that_no_browser_runs_is_no_script(self, tmp_path: Path) -> None:
+        data = '<script type="application/ld+json">{"@type": "Book"}</script></head>'
+        (tmp_path / "page.html").write_text(FRAMED.replace("</head>", data))
         assert check_frames(tmp_path) == []
 
     def test_the_policy_is_the_one_that_was_promised(self) -> None:
@@ -84,6 +107,14 @@ class TestCheckFrames:
             ('<meta charset="utf-8">', '<script src="early.js"></script>', "does not stand before"),
             ("<h2>Two", "<script>go()</script><h2>Two", "inline script: go()"),
             ("<h2>Two", '<h2 onclick="go()">Two', "inline script: onclick=go()"),
+            ("<h2>Two", '<script type="module">{}</script><h2>Two', "inline script: {}"),
+            ("<h2>Two", '<script type="application/ld+json">{]</script><h2>Two', "script: {]"),
+            ("<h2>Two", '<script type="application/ld+json">1</script><h2>Two', "script: 1"),
+            (
+                "<h2>Two",
+                '<script type="application/ld+json" nonce="x">{}</script><h2>Two',
+                "inline script: {}",
+            ),
             ('href="#x"', 'href=" javascript:go()"', "inline script: javascript:go()"),
         ],
     )

@@ -6,6 +6,8 @@ import sys
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
+from sphinx import addnodes
+from sphinx_proof.nodes import proof_node, theorem_node
 
 from tests.pages.sources import BOOK, ROOT
 from tests.pages.test_theorems import STATEMENTS, checks
@@ -14,10 +16,12 @@ sys.path.insert(0, str(BOOK / "_ext"))
 import source_pages
 import theorems
 
+SETTINGS = get_default_settings()
+
 
 class TestWhatItSays:
     def test_it_is_the_whole_statement_without_a_second_anchor(self) -> None:
-        page = new_document("page", get_default_settings())
+        page = new_document("page", SETTINGS)
         formula = nodes.math_block("", "a = b", label="eq-a", number=1, ids=["equation-eq-a"])
         item = nodes.list_item("", nodes.paragraph("", "It is so."), ids=["so"])
         page += [nodes.paragraph("", "Let it be."), formula, nodes.bullet_list("", item)]
@@ -27,6 +31,21 @@ class TestWhatItSays:
         (copied,) = copy.findall(nodes.math_block)
         assert (copied["label"], copied["number"]) == (None, None)
         assert formula["label"] == "eq-a"
+
+
+class TestUses:
+    def test_what_a_statement_and_its_proof_refer_to_and_who_else_names_it(self) -> None:
+        def named(label: str) -> nodes.paragraph:
+            xref = addnodes.pending_xref("", refdomain="prf", reftarget=label)
+            return nodes.paragraph("", "", xref)
+
+        first, second = new_document("first", SETTINGS), new_document("second", SETTINGS)
+        first += theorem_node("", named("thm-a"), label="thm-b")
+        first += proof_node("", named("thm-c"), named("thm-b"))
+        second += named("thm-b")
+        rests_on, named_on = theorems.uses({"first": first, "second": second})
+        assert rests_on == {"thm-b": {"thm-a", "thm-c"}}  # a proof names its own statement, too
+        assert named_on == {"first": {"thm-a", "thm-b", "thm-c"}, "second": {"thm-b"}}
 
 
 class TestTests:

@@ -1,24 +1,32 @@
 """What a page says to try with an example works as it stands there."""
 
 import contextlib
+import hashlib
 import io
 import json
+import os
+import re
 import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import nbformat
 import numpy as np
 import pytest
 
 import selfattn_ref
-from selfattn_ref.worked_examples import ids, load, slips
+from selfattn_ref.worked_examples import WorkedExample, WorkedExampleMismatch, ids, load, slips
 from tests.pages.sources import BOOK
+from tools.wheel import ROOT, WHEEL, build_wheel
 
 sys.path.insert(0, str(BOOK / "_ext"))
 import trying
 
+WORK: Any = SimpleNamespace(  # as much of one as a notebook needs
+    url="https://book.test/SA016/", sentence=lambda: "A sentence.", bibtex=lambda: "@misc{key}"
+)
 CALLING = [name for name in ids() if load(name).calls]
 
 
@@ -36,13 +44,20 @@ class TestSnippets:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    site = tmp_path_factory.mktemp("site")
+    return taken_along(tmp_path_factory.mktemp("site"))
+
+
+def taken_along(site: Path) -> Path:
+    """Put into the site what the build puts there to be taken along; return the folder."""
+    for name in ids():
+        trying.write_notebook(built_into(site), name, WORK)
     trying.write_files(built_into(site), None)
     return site / "examples"
 
 
-def built_into(site: Path) -> Any:
-    return SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format="html"))
+def built_into(site: Path, baseurl: str = "") -> Any:
+    config = SimpleNamespace(html_baseurl=baseurl)
+    return SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format="html"), config=config)
 
 
 class TestFiles:
@@ -61,12 +76,86 @@ class TestFiles:
         before = archive.read_bytes()
         with zipfile.ZipFile(archive) as files:
             names = {Path(name).name for name in files.namelist()}
-        assert names >= {"manifest.json", "schema.json", "SA001.json", "SA001.npz"}
-        app: Any = SimpleNamespace(
-            outdir=str(folder.parent), builder=SimpleNamespace(format="html")
-        )
-        trying.write_files(app, None)
+        assert names == {path.name for path in folder.iterdir()} - {trying.ARCHIVE}
+        assert names >= {"manifest.json", "schema.json", WHEEL}
+        assert names >= {f"SA001{suffix}" for suffix in (".json", ".npz", ".ipynb")}
+        trying.write_files(built_into(folder.parent), None)
         assert archive.read_bytes() == before
+
+    def test_the_manifest_knows_the_digest_of_every_file(self, folder: Path) -> None:
+        listed = json.loads((folder / "manifest.json").read_text("utf-8"))["files"]
+        assert listed == {
+            path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+            for path in folder.iterdir()
+            if path.name not in ("manifest.json", trying.ARCHIVE)
+        }
+
+
+class TestInstalling:
+    def test_the_wheel_is_the_same_whoever_builds_it(
+        self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("pyproject.toml", "README.md", "LICENSE", "selfattn_ref"):
+            (tmp_path / name).symlink_to(ROOT / name)  # elsewhere, in another zone and umask
+        monkeypatch.setenv("TZ", "Asia/Tokyo")
+        before = os.umask(0o077)
+        try:
+            built = build_wheel(tmp_path, tmp_path)
+        finally:
+            os.umask(before)
+        assert built.read_bytes() == (folder / WHEEL).read_bytes()
+
+    def test_a_page_links_the_file_that_its_line_installs(self, folder: Path) -> None:
+        here, there = (
+            trying.how_to_install(base, "../../") for base in ("", "https://book.test/of")
+        )
+        for told in (here, there):
+            (link,) = re.findall('href="(.*?)"', told[0].astext())
+            assert link == f"../../examples/{WHEEL}"
+            assert (folder / Path(link).name).is_file()
+        assert here[1].astext() == f"pip install ./{WHEEL}"
+        assert there[1].astext() == f"pip install https://book.test/of/examples/{WHEEL}"
+
+
+class TestNotebooks:
+    @pytest.mark.parametrize("name", ids())
+    def test_every_cell_runs_and_says_that_all_agrees(self, folder: Path, name: str) -> None:
+        notebook = nbformat.read(folder / f"{name}.ipynb", as_version=4)
+        nbformat.validate(notebook)
+        names: dict[str, Any] = {}
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            for cell in notebook.cells:
+                if cell.cell_type == "code":
+                    exec(compile(cell.source, f"{name}.ipynb", "exec"), names)
+        example = load(name)
+        assert names["computed"].keys() == example.expected.keys()
+        assert all(f"{given}: " in said.getvalue() for given in example.inputs)
+        asked = [call for call in example.calls if call.function == calls_of(example)]
+        assert said.getvalue().count(f"{name} checked: ") == len(asked)
+        assert bool(asked) == bool(example.calls)
+
+    def test_a_wrong_library_is_noticed(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cells = nbformat.read(folder / "SA005.ipynb", as_version=4).cells
+        code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+        monkeypatch.setattr(selfattn_ref, "softmax", lambda x: np.exp(x))
+        with pytest.raises(WorkedExampleMismatch, match="SA005"):
+            exec(code, {})
+
+    def test_it_installs_the_library_of_its_site_and_cites_the_example(
+        self, tmp_path: Path
+    ) -> None:
+        trying.write_notebook(built_into(tmp_path, "https://book.test"), "SA016", WORK)
+        cells = nbformat.read(tmp_path / "examples" / "SA016.ipynb", as_version=4).cells
+        assert f"# %pip install https://book.test/examples/{WHEEL}" in cells[1].source
+        assert WORK.url in cells[0].source
+        assert cells[-1].source.endswith("A sentence.\n\n```bibtex\n@misc{key}\n```")
+
+
+def calls_of(example: WorkedExample) -> str:
+    return trying.tested(example)[0] if example.calls else ""
 
 
 def test_what_an_example_catches_is_what_the_catalog_says() -> None:

@@ -5,6 +5,7 @@ by plain NumPy or by hand, never by the library asked. A cell tells one word for
 library, or one for each.
 """
 
+import datetime
 import functools
 import importlib.metadata
 import pathlib
@@ -17,7 +18,15 @@ import pytest
 
 import selfattn_ref as sa
 from tests.peers import calls, peer
-from tests.peers.differences import LIBRARIES, ROWS, TABLE, VERSIONS
+from tests.peers.differences import (
+    LIBRARIES,
+    MEASURED,
+    MEASURED_TABLE,
+    ROWS,
+    TABLE,
+    VERSIONS,
+    fingerprint,
+)
 from tests.peers.problems import D_K, TK, TQ, B, H, inputs, normal
 
 partial = functools.partial
@@ -362,6 +371,13 @@ class TestTable:
         every = {(library, row) for library in LIBRARIES for row in ROWS}
         assert every - set(CELLS) == nothing_to_say
         assert set(CELLS) <= every
+
+    def test_it_is_the_table_that_was_measured_on_the_day_it_names(self):
+        assert datetime.date.fromisoformat(MEASURED) <= datetime.date.today()
+        assert fingerprint() == MEASURED_TABLE, (
+            "the table or a version has changed: when all cells pass, enter this day and "
+            f"fingerprint in differences.py: {datetime.date.today()}, {fingerprint()}"
+        )
 
     @pytest.mark.parametrize("package", VERSIONS)
     def test_the_versions_are_those_installed(self, package):

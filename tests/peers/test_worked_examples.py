@@ -58,6 +58,48 @@ def test_jax_agrees_in_float32(call):
     assert agreement.convention in (None, "uniform", "upper-left", "true-attends")
 
 
+GRADIENTS = pytest.mark.parametrize(
+    "call", [call for _, call in cases("scaled_dot_product_attention_vjp")], ids=repr
+)
+
+
+@GRADIENTS
+@pytest.mark.parametrize("by_the_book", [False, True])
+def test_the_gradients_of_pytorch_agree(call, by_the_book):
+    torch = peer("torch")
+
+    def attend(query, key, value, mask):
+        if not by_the_book:
+            attention = torch.nn.functional.scaled_dot_product_attention
+            return attention(query[None], key[None], value[None], attn_mask=mask)[0]
+        scores = query @ key.T / key.shape[-1] ** 0.5
+        scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(dim=-1) @ value
+
+    def vjp(query, key, value, d_output, *, mask=None):
+        leaves = [torch.tensor(np.array(x)).requires_grad_() for x in (query, key, value)]
+        output = attend(*leaves, None if mask is None else torch.tensor(np.array(mask)))
+        return torch.autograd.grad(output, leaves, torch.tensor(np.array(d_output)))
+
+    assert call.test(vjp).convention in (None, "nan" if by_the_book else "zeros")
+
+
+@GRADIENTS
+def test_the_gradients_of_jax_agree(call):
+    jax = peer("jax")
+
+    def vjp(query, key, value, d_output, **options):
+        def attend(*arrays):
+            query, key, value = (x[None, :, None] for x in arrays)
+            return jax.nn.dot_product_attention(query, key, value, **options)[0, :, 0]
+
+        # Its softmax is one of float32 for float64, too.
+        arrays = [np.asarray(x, np.float32) for x in (query, key, value, d_output)]
+        return jax.vjp(attend, *arrays[:3])[1](arrays[3])
+
+    assert call.test(vjp).convention in (None, "uniform")
+
+
 @pytest.mark.parametrize("library", ["PyTorch", "JAX"])
 @pytest.mark.parametrize("name", [name for name in ids() if load(name).calls])
 def test_the_lines_on_the_page_of_an_example_run(name, library):

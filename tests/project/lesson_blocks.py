@@ -94,9 +94,19 @@ class TestLesson:
         head = read(site, "concepts/first.html").select_one("#thm-first p.head")
         assert head.select_one(".kind").text == "Theorem 1"
         assert head.select_one(".title").text == "One is one"
-        link = head.select_one(".tested")["href"]
+        link = head.select_one(".tested a")["href"]
         assert link == "../tests/theorems/test_concepts.html#TestConvexHull"
         assert "Checked by" not in read(site, "concepts/first.html").text
+
+    def test_a_statement_can_be_cited_beside_its_title(self, site: Path) -> None:
+        statement = read(site, "concepts/first.html").select_one("#thm-first")
+        button = statement.select_one("p.head button")
+        assert button.text == "cite Theorem 1"
+        opened = statement.find(id=button["popovertarget"])
+        assert opened.has_attr("popover")
+        assert [one.text for one in opened.select("summary")] == ["BibTeX", "RIS", "CSL-JSON"]
+        assert "“Theorem 1 (One is one).” In “A lesson”, " in opened.pre.text
+        assert opened.pre.text.endswith(" concepts/first.html#thm-first")
 
     def test_a_proof_is_folded_at_level_one_only(self, site: Path) -> None:
         first, second = (read(site, f"concepts/{n}.html") for n in ("first", "second"))

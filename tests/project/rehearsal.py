@@ -45,7 +45,7 @@ def insert(path, before, text):
 # --- A worked example -----------------------------------------------------------------------------
 
 FUNCTION = "half_of_a_vector"
-NEW = f"SA{len(ids()) + 1:03d}"
+NEW = f"SA{int(ids()[-1][2:]) + 1:03d}"
 DATA = Path("selfattn_ref", "worked_examples", "data")
 
 
@@ -304,6 +304,7 @@ STUBS = {
     "reference/bibliography": "# Sources\n\n```{bibliography}\n```\n",
     "reference/glossary": "# Glossary\n",
     "reference/theorems": "# Theorems\n",
+    "reference/how-to-cite": "# How to cite\n",
     "examples/index": "# Examples\n",
     f"examples/{NEW}": f"({NEW})=\n# {NEW}: Halves\n\n```{{worked-example}} {NEW}\n```\n",
 }

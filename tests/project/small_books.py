@@ -19,13 +19,23 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         "book/_ext",
         "book/_lib",
         "book/_theme",
+        "tests/mutation",
         "tests/peers",
         "tests/theorems",
         "derivations",
         "tests/examples",
     ):
         shutil.copytree(ROOT / name, folder / name)
-    for name in (*("_config.yml", "requirements.txt", "pyproject.toml", "LICENSE"),):
+    files = (
+        "_config.yml",
+        "requirements.txt",
+        "pyproject.toml",
+        "LICENSE",
+        "README.md",
+        "CITATION.cff",
+        "tests/record.json",
+    )
+    for name in files:
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     (folder / "book" / "index.md").write_text("# Index\n")

@@ -1,14 +1,18 @@
 """What the repository says about itself, where it can be looked up: one version, one tree."""
 
 import re
+import sys
 import tomllib
-from pathlib import Path
+from datetime import date
 
 import yaml
 
 import selfattn_ref
+from tests.pages.sources import BOOK, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(BOOK / "_ext"))
+import citing
+
 VERSION = selfattn_ref.__version__
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 WORKFLOWS = {
@@ -43,6 +47,67 @@ class TestVersion:
     def test_what_readers_are_told_to_cite_has_it(self):
         for name in ("README.md", "book/index.md"):
             assert re.findall(r"selfattn_ref (\d\S+\d)", text(name)) == [VERSION], name
+        assert re.findall(r"SA\d{3}@(\d\S+?)#", text("book/reference/how-to-cite.md")) == [VERSION]
+
+
+CFF = yaml.safe_load(text("CITATION.cff"))
+CITED = CFF["preferred-citation"]
+FIELDS = {
+    "cff-version": str,
+    "message": str,
+    "title": str,
+    "type": str,
+    "authors": list,
+    "version": str,
+    "license": str,
+    "abstract": str,
+    "keywords": list,
+    "preferred-citation": dict,
+}
+CITED_FIELDS = {
+    "type": str,
+    "title": str,
+    "authors": list,
+    "version": str,
+    "year": int,
+    "license": str,
+}
+
+
+class TestCitation:
+    """Of the schema of CFF 1.2.0, what this file uses; what it does not may not stand there."""
+
+    def test_it_has_the_fields_that_its_format_wants(self):
+        assert CFF["cff-version"] == "1.2.0"
+        assert CFF["type"] in {"software", "dataset"}
+        assert CITED["type"] == "book"
+        for record, fields in ((CFF, FIELDS), (CITED, CITED_FIELDS)):
+            dated = {"date-released"} & set(record)
+            assert set(record) - dated == set(fields)
+            assert all(type(record[name]) is kind for name, kind in fields.items())
+            assert all(type(record[name]) is date for name in dated)
+            assert all(set(author) == {"name"} for author in record["authors"])
+        assert all(type(word) is str for word in CFF["keywords"])
+        assert len(set(CFF["keywords"])) == len(CFF["keywords"])
+
+    def test_it_says_what_everything_else_says(self):
+        (author,) = CFF["authors"]
+        config = yaml.safe_load(text("_config.yml"))
+        assert CITED["authors"] == SETTINGS["project"]["authors"] == [author]
+        assert citing.AUTHORS == config["author"] == author["name"]
+        assert CITED["title"] == config["title"]
+        assert CITED["year"] == int(config["copyright"])
+        assert CITED["version"] == VERSION
+        assert CFF["license"] == SETTINGS["project"]["license"] == "MIT"
+        assert text("LICENSE").startswith("MIT License")
+        assert CITED["license"] == "CC-BY-4.0"
+        assert "licenses/by/4.0" in text("LICENSE-text")
+
+    def test_a_date_stands_there_if_and_only_if_this_version_is_released(self):
+        newest = re.search(r"^## \S+, (.+)$", text("CHANGELOG.md"), re.M)[1]
+        days = [str(record.get("date-released", "")) for record in (CFF, CITED)]
+        assert days == ([""] * 2 if newest == "not yet released" else [newest] * 2)
+        assert citing.released(ROOT) == days[0]
 
 
 class TestContinuousIntegration:
@@ -66,6 +131,7 @@ class TestContinuousIntegration:
         targets = set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.M))
         nightly = WORKFLOWS["nightly"]["jobs"]["nightly"]["strategy"]["matrix"]["target"]
         named = {*nightly, *re.findall(r"^ *(?:- run: )?make ([a-z-]+)", text(".ci/run"), re.M)}
+        assert "check-latex" in nightly
         for name in ("README.md", "CONTRIBUTING.md", ".github/workflows/ci.yml"):
             named |= set(re.findall(r"(?:`|^|run: )make ([a-z-]+)", text(name), re.M))
         assert named <= targets, named - targets

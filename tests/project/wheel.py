@@ -1,5 +1,8 @@
-"""The wheel that `pip install .` makes, used far from the sources: `make test-project`."""
+"""The wheel that the site serves, used far from the sources: `make test-project`."""
 
+import json
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -7,11 +10,19 @@ import venv
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
+from tests.pages.sources import BOOK, ROOT
+from tests.pages.test_trying import taken_along
 from tests.project.rehearsal import copied
+
+sys.path.insert(0, str(BOOK / "_ext"))
+import trying
+from addresses import address
 
 USE = """
 import importlib.metadata, pathlib, sys
@@ -28,14 +39,26 @@ print(*ids())
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Return the wheel of a copy of the sources, built with the tools that are pinned."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
-    built = run(*command, "--quiet", "--wheel-dir", folder, copied(folder / "sources"), cwd=folder)
-    assert built.returncode == 0, built.stderr
-    (path,) = folder.glob("*.whl")
+def site(tmp_path_factory):
+    """Return a copy of what one can take along from the site."""
+    made, copy = (tmp_path_factory.mktemp(name) for name in ("made", "copy"))
+    taken_along(made)
+    return Path(shutil.copytree(made, copy / "site"))
+
+
+@pytest.fixture(scope="module")
+def wheel(site):
+    (path,) = site.rglob("*.whl")
     return path
+
+
+def test_what_pip_makes_of_a_copy_of_the_project_holds_the_same(wheel, tmp_path):
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    made = run(*command, "--quiet", "--wheel-dir", tmp_path, copied(tmp_path / "p"), cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    archives = [zipfile.ZipFile(path) for path in (wheel, tmp_path / wheel.name)]
+    ours, theirs = ({name: one.read(name) for name in one.namelist()} for one in archives)
+    assert ours == theirs
 
 
 def test_it_holds_the_library_its_data_its_types_and_nothing_else(wheel):
@@ -95,6 +118,54 @@ def test_a_program_that_uses_it_is_checked_by_its_types(python, tmp_path):
     told = run(*mypy, cwd=tmp_path).stdout
     assert "WorkedExample" in told
     assert 'Unexpected keyword argument "ofset"' in told
+
+
+def test_the_lines_of_an_example_test_a_function(python, tmp_path):
+    mine = "import selfattn_ref\nmy_attention = selfattn_ref.scaled_dot_product_attention\n"
+    done = run(python, "-W", "error", "-c", mine + trying.snippets("SA016")["NumPy"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("SA016 checked: ")
+
+
+def test_its_notebooks_run(python, site, tmp_path):
+    code = [
+        "".join(cell["source"])
+        for cell in json.loads((site / "examples" / "SA016.ipynb").read_text("utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    done = run(python, "-W", "error", "-c", "\n".join(code), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("SA016 checked: ") == 2
+
+
+@pytest.mark.parametrize("name", ["SA005", "SA022"])
+def test_a_notebook_runs_in_a_kernel(name, site):
+    notebook = nbformat.read(site / "examples" / f"{name}.ipynb", as_version=4)
+    NotebookClient(notebook, kernel_name="python3").execute(cwd=str(ROOT))
+    told = [str(output) for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any(f"{name} checked: " in output for output in told)
+
+
+def test_the_six_lines_of_the_readme_hold(python, site, tmp_path):
+    (block,) = re.findall(
+        "## An example in six lines.*?```sh\n(.*?)```",
+        (ROOT / "README.md").read_text("utf-8"),
+        re.S,
+    )
+    opened, copied_, installed, *asked = block.replace("\\\n", "").splitlines()
+    page, file = opened.split()[1], copied_.split()[1]
+    assert page == f"{address('book/examples/SA016')}.html"
+    assert (site / file).is_file()
+    assert (site / installed.removeprefix("pip install ")).is_file()
+    assert len(asked) == 3
+    code = "from selfattn_ref import scaled_dot_product_attention as my_attention\n"
+    (tmp_path / "mymodule.py").write_text(code, "utf-8")
+    for line in asked:
+        assert line.startswith("python -m ")
+        done = subprocess.run(
+            f"{python.parent}/{line}", shell=True, cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_its_command_line_tests_a_function_of_the_current_folder(python, tmp_path):

@@ -109,7 +109,7 @@
     };
     all(".theme").forEach(themes);
     all(".id-link").forEach(tells);
-    if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre").forEach(copies);
+    if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre, .copied > code").forEach(copies);
     var boxes = all("pre, .math-scroll, .table, .strip");
     var measure = function () { boxes.forEach(scrolls); };
     measure();

@@ -1,0 +1,58 @@
+"""What stood in the book and was wrong, from book/reference/errata.yml."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from docutils import nodes
+from examples import to_page
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+ERRATA = Path("book", "reference", "errata.yml")
+
+
+def entries(root: Path) -> list[dict[str, str]]:
+    """Return the errata, newest first."""
+    found: list[dict[str, str]] = yaml.safe_load((root / ERRATA).read_text("utf-8"))
+    return found
+
+
+class Errata(SphinxDirective):
+    """``{errata}``: what stood there, what stands there now, and what keeps it so."""
+
+    def run(self) -> list[nodes.Node]:
+        """List all of them."""
+        self.env.note_dependency(str(Path(self.env.srcdir, ERRATA)))
+        listed = nodes.definition_list(classes=["errata"])
+        for entry in entries(Path(self.env.srcdir)):
+            test = entry["test"]
+            about = nodes.paragraph(
+                "",
+                f"Found by {entry['found']}, in edition {entry['edition']}. Kept so by ",
+                nodes.literal("", test),
+                nodes.Text("."),
+                classes=["uses"],
+            )
+            listed += nodes.definition_list_item(
+                "",
+                nodes.term("", "", to_page(entry["page"])),
+                nodes.definition(
+                    "",
+                    nodes.paragraph("", "", raw("<del>"), nodes.Text(entry["old"]), raw("</del>")),
+                    nodes.paragraph("", entry["new"]),
+                    about,
+                ),
+            )
+        return [listed]
+
+
+def raw(tag: str) -> nodes.raw:
+    """Return a tag of HTML."""
+    return nodes.raw("", tag, format="html")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the extension."""
+    app.add_directive("errata", Errata)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,25 @@
+"""The lessons that teachers are offered take the time that their headings say."""
+
+import re
+
+import pytest
+
+from tests.pages.sources import BOOK
+
+TEXT = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
+LESSONS = [
+    (int(length), title, list(map(int, re.findall(r"^\| (\d+) \|", plan, re.M))))
+    for length, lessons in re.findall(
+        r"^## Lessons of (\d+) minutes\n(.*?)(?=^## )", TEXT, re.M | re.S
+    )
+    for title, plan in re.findall(r"^### (.+?)\n(.*?)(?=^###? |\Z)", lessons, re.M | re.S)
+]
+
+
+@pytest.mark.parametrize("length, title, minutes", LESSONS, ids=[title for _, title, _ in LESSONS])
+def test_the_minutes_of_a_lesson_add_up(length: int, title: str, minutes: list[int]) -> None:
+    assert sum(minutes) == length
+
+
+def test_there_are_lessons_of_both_lengths() -> None:
+    assert {length for length, _, _ in LESSONS} == {45, 90}

@@ -1,0 +1,120 @@
+"""What a page says of itself to programs is what it says to readers, and what the files are."""
+
+import json
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.utils import new_document
+
+from tests.pages.sources import BOOK, ROOT
+
+sys.path.insert(0, str(BOOK / "_ext"))
+import linked_data
+from citing import AUTHORS, Work
+
+WORK = Work("The book", "1.2.3", "2026-11-20", at="x.html", title="A </script> & more")
+DATA = {"why": "It shows.", "topics": ["masking", "softmax"]}
+
+
+def described(work, base="", **document):
+    """Return the links and the data of a page."""
+    page = new_document("page", get_default_settings())
+    page += nodes.paragraph("", "You will add.\nYou need numbers.", classes=["facts"])
+    page.attributes.update(document)
+    context = {
+        "work": work,
+        "level": "1–2",
+        "promise": "A book.",
+        "example_data": DATA,
+        "pathto": lambda to, resource=0: f"../{to}",
+    }
+    app = SimpleNamespace(config=SimpleNamespace(master_doc="book/index"))
+    linked_data.describe(app, "book/index" if not work.title else "page", "", context, page)
+    return context["typed_links"], json.loads(context["linked_data"] or "null")
+
+
+class TestLesson:
+    def test_it_is_a_learning_resource(self):
+        links, data = described(WORK, minutes=25)
+        assert data["@context"] == "https://schema.org"
+        assert data["@type"] == "LearningResource"
+        assert data["name"] == "A </script> & more"
+        assert data["timeRequired"] == "PT25M"
+        assert data["educationalLevel"] == "Level 1–2"
+        assert data["teaches"] == "add"
+        assert data["learningResourceType"] == "lesson"
+        assert data["version"] == "1.2.3"
+        assert data["datePublished"] == "2026-11-20"
+        assert data["author"] == {"@type": "Organization", "name": AUTHORS}
+        assert data["isPartOf"] == {"@type": "Book", "name": "The book"}
+        assert {"rel": "license", "href": data["license"]} in links
+
+    def test_nothing_is_said_that_is_not_known(self):
+        links, data = described(Work("The book", "1.2.3", "2026", title="T"), minutes=5)
+        assert not {"datePublished", "url", "@id"} & set(data)
+        assert "cite-as" not in [link["rel"] for link in links]
+
+    def test_once_it_is_public_the_address_is_the_one_to_cite(self):
+        work = Work("The book", "1", "2026", at="x.html", base="https://book.test", title="T")
+        links, data = described(work, minutes=5)
+        assert data["url"] == data["@id"] == "https://book.test/x.html"
+        assert [one["href"] for one in links if one["rel"] == "cite-as"] == [data["url"]]
+
+    def test_no_text_ends_the_script(self):
+        assert "<" not in linked_data.script({"name": "</script><!-- <b>"})
+        assert json.loads(linked_data.script({"name": "</script>"})) == {"name": "</script>"}
+
+
+class TestExample:
+    work = Work("The book", "1.2.3", "2026-11-20", at="SA016/", title="T", example="SA016",
+                digest="ab" * 32)  # fmt: skip
+
+    def test_it_is_a_dataset_with_its_files(self):
+        links, data = described(self.work)
+        assert data["@type"] == "Dataset"
+        assert data["identifier"] == f"SA016@1.2.3#sha256:{'ab' * 32}"
+        assert data["description"] == "It shows."
+        files = [(one["contentUrl"], one["encodingFormat"]) for one in data["distribution"]]
+        assert files == [
+            ("../examples/SA016.json", "application/json"),
+            ("../examples/SA016.npz", "application/zip"),
+        ]
+        items = [(one["href"], one["type"]) for one in links if one["rel"] == "item"]
+        assert items == files
+        assert [one["href"] for one in links if one["rel"] == "describedby"] == [files[0][0]]
+        assert [one["href"] for one in links if one["rel"] == "collection"]
+
+    def test_addresses_are_whole_once_there_is_a_public_one(self):
+        links, data = described(Work(**{**vars(self.work), "base": "https://book.test"}))
+        assert data["distribution"][0]["contentUrl"] == "https://book.test/examples/SA016.json"
+        assert {"rel": "cite-as", "href": "https://book.test/SA016/"} in links
+
+
+class TestOthers:
+    def test_the_front_page_is_the_book(self):
+        _, data = described(Work("The book", "1.2.3", "2026"))
+        assert (data["@type"], data["name"]) == ("Book", "The book")
+        assert data["description"] == "A book."
+        assert "isPartOf" not in data
+
+    def test_a_page_that_teaches_nothing_says_nothing(self):
+        assert described(WORK) == ([], None)
+
+
+class TestLicenses:
+    @pytest.mark.parametrize(
+        "file, license, words",
+        [
+            ("LICENSE", linked_data.CODE_LICENSE, "MIT License"),
+            ("LICENSE-text", linked_data.TEXT_LICENSE, "Creative Commons\nAttribution 4.0"),
+        ],
+    )
+    def test_they_are_those_of_the_files(self, file, license, words):
+        text = (ROOT / file).read_text("utf-8")
+        assert words in text
+        name = re.search(r"/(?:licenses)/(MIT|by/4\.0)/?$", license)[1]
+        assert name == "MIT" or f"creativecommons.org/licenses/{name}/" in text

@@ -1,0 +1,104 @@
+"""The catalog of the examples, filtered by hand, by keyboard and by address. `make check-site`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tools.serve_book import SITE
+from tools.site.visit import LISTEN, launched
+
+CATALOG = f"{Path(SITE).as_uri()}/examples/index.html"
+ROOT = Path(__file__).resolve().parents[2]
+DATA = (ROOT / "selfattn_ref" / "worked_examples" / "data").glob("SA*.json")
+EXAMPLES = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(DATA)}
+MASKING = [name for name, data in EXAMPLES.items() if "masking" in data["topics"]]
+
+
+def with_call(key: str, value: str) -> list[str]:
+    """Return the examples with a call of a function, or of a kind."""
+    calls = {name: data["calls"] for name, data in EXAMPLES.items()}
+    return [name for name in calls if any(call[key] == value for call in calls[name])]
+
+
+CALLING = sorted({*MASKING} & {*with_call("function", "causal_mask")})
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    page.add_init_script(LISTEN)
+    page.goto(CATALOG)
+    yield page
+    assert page.evaluate("window.violations") == []
+    page.close()
+
+
+def shown(page: Page) -> list[str]:
+    """Return the ids that a reader sees, in order."""
+    rows = page.locator(".catalog tbody tr:not(.part-row)")
+    return sorted(row[:5] for row in rows.filter(visible=True).all_inner_texts())
+
+
+def told(page: Page) -> str:
+    return page.locator(".filters [role=status]").inner_text()
+
+
+def test_two_choices_leave_what_is_both_and_the_address_says_so(page: Page) -> None:
+    assert shown(page) == list(EXAMPLES)
+    page.get_by_label("Topic").select_option("masking")
+    assert shown(page) == MASKING
+    page.get_by_label("Function").select_option("causal_mask")
+    assert shown(page) == CALLING != []
+    assert told(page) == f"{len(CALLING)} of {len(EXAMPLES)} examples"
+    assert page.url == f"{CATALOG}#topic=masking&function=causal_mask"
+    parts = page.locator(".catalog .part-row")
+    assert 0 < parts.filter(visible=True).count() < parts.count()
+
+
+def test_an_address_shows_what_it_says(page: Page) -> None:
+    page.goto("about:blank")
+    page.goto(f"{CATALOG}#topic=masking&function=causal_mask")
+    assert shown(page) == CALLING
+    assert page.get_by_label("Topic").input_value() == "masking"
+    page.evaluate("location.hash = 'kind=must_raise'")
+    page.wait_for_function("!document.querySelector('[name=topic]').value")
+    assert shown(page) == with_call("kind", "must_raise")
+    page.evaluate("location.hash = 'topic=what-nobody-has'")
+    page.wait_for_function("!document.querySelector('[name=kind]').value")
+    assert shown(page) == list(EXAMPLES)
+
+
+def test_where_nothing_is_found_one_press_shows_all(page: Page) -> None:
+    page.get_by_label("Topic").select_option("perplexity")
+    page.get_by_label("Function").select_option("padding_mask")
+    assert shown(page) == []
+    assert told(page) == "No example is all of this."
+    page.get_by_role("button", name="Show all").press("Enter")
+    page.wait_for_function("!location.hash")
+    assert shown(page) == list(EXAMPLES)
+    assert told(page) == f"{len(EXAMPLES)} examples"
+    assert not page.get_by_role("button", name="Show all").is_visible()
+
+
+def test_the_keyboard_alone_chooses(page: Page) -> None:
+    page.get_by_label("Result").focus()
+    page.keyboard.type("conv")
+    page.wait_for_function("location.hash === '#kind=convention'")
+    assert shown(page) == with_call("kind", "convention")
+
+
+def test_without_script_everything_is_there(browser: Browser) -> None:
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(CATALOG)
+    assert shown(page) == list(EXAMPLES)
+    assert not page.locator(".filters").is_visible()
+    page.close()

@@ -1,0 +1,339 @@
+"""The checker of the built book, from a disk: paste, drop, choose, read. `make check-site`.
+
+What it says is compared with the library in tests/pages/test_checking.py; here it is the page.
+"""
+
+import io
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tools.serve_book import SITE, serving
+from tools.site.access import RUN_AXE, TAGS, axe, least_contrast
+from tools.site.visit import LISTEN, launched, script
+
+ADDRESS = f"{Path(SITE).as_uri()}/examples/checker.html"
+Array = list[Any]  # nested
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?")
+
+
+@cache
+def data(name: str) -> dict[str, Any]:
+    """Return what the checker knows of an example; no library is needed for it."""
+    text = Path(SITE, "_static", "checks", f"{name}.js").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text.removeprefix("bookChecker.take(").removesuffix(");\n"))
+    return found
+
+
+def answer(name: str, key: str) -> dict[str, Any]:
+    return next(one for one in data(name)["answers"] if one["key"] == key)
+
+
+def nested(values: list[Any], shape: list[int]) -> Any:
+    for size in shape[:0:-1]:
+        values = [values[i : i + size] for i in range(0, len(values), size)]
+    return values if shape else values[0]
+
+
+def printed(array: Any, places: int = 8) -> str:
+    """Write an array as NumPy prints it."""
+    text = json.dumps(array)
+    numbers = [float(one) for one in NUMBER.findall(text)]
+    small = any(0 < abs(one) < 1e-4 for one in numbers)
+    format_ = f"{{:.{places}{'e' if small else 'f'}}}"
+    text = NUMBER.sub(lambda one: format_.format(float(one[0])), text)
+    for ours, theirs in (("NaN", "nan"), ("false", "False"), ("true", " True")):
+        text = text.replace(ours, theirs)
+    return f"array({text})".replace("], [", "],\n       [")
+
+
+OUTPUT = nested(answer("SA016", "1")["expected"], [4, 8])
+MASK = nested(answer("SA016", "mask")["expected"], [4, 4])
+WEIGHTS = nested(answer("SA016", "weights")["expected"], [4, 4])
+
+
+def plus(array: Array, more: float) -> Array:
+    return [[x + more for x in row] for row in array]
+
+
+def single(array: Array) -> Array:
+    """Return the numbers rounded to float32."""
+    return [[struct.unpack("f", struct.pack("f", x))[0] for x in row] for row in array]
+
+
+def transposed(array: Array) -> Array:
+    return [list(column) for column in zip(*array, strict=True)]
+
+
+def npy(array: Array, kind: str = "f8") -> bytes:
+    """Return an array of two axes as a file of NumPy."""
+    shape = f"({len(array)}, {len(array[0])})"
+    head = f"{{'descr': '<{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    letter = {"f8": "d", "f4": "f"}[kind]
+    values = b"".join(struct.pack(f"<{letter}", x) for row in array for x in row)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + values
+
+
+# Choose, paste, read, for many at once: [address, text] becomes what the page says.
+ALL = """async (jobs) => {
+    const [example, what, output] = ["example", "what", "output"].map((name) =>
+        document.getElementById("check-" + name));
+    async function choose(select, value) {
+        for (let tries = 0; !select.length && tries < 500; tries++)
+            await new Promise((done) => setTimeout(done, 4));
+        if (select.value === value) return;
+        select.value = value;
+        select.dispatchEvent(new Event("change"));
+    }
+    const said = [];
+    for (const [address, text] of jobs) {
+        await choose(example, address.split(".")[0]);
+        await choose(what, address.split(".")[1]);
+        output.value = text;
+        output.dispatchEvent(new Event("input"));
+        const status = document.getElementById("check-status").textContent;
+        const report = document.getElementById("check-report");
+        said.push(status + " " + (jobs.length < 99 ? report.innerText : ""));
+    }
+    return said;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.add_init_script(LISTEN)
+    page.goto(ADDRESS)
+    yield page
+    assert page.evaluate("window.violations") == []
+    assert errors == []
+    page.close()
+
+
+def said(page: Page, address: str, text: str) -> str:
+    (found,) = page.evaluate(ALL, [[address, text]])
+    return " ".join(found.split())
+
+
+def test_the_right_answer_to_every_call_agrees_as_json_and_as_numpy_prints_it(page: Page) -> None:
+    jobs = []
+    for path in sorted(Path(SITE, "_static", "checks").glob("SA*.js")):
+        for one in data(path.stem)["answers"]:
+            if "expected" in one:
+                array = nested(one["expected"], one["shape"])
+                address = f"{path.stem}.{one['key']}"
+                jobs += [[address, text] for text in (json.dumps(array), printed(array))]
+    found = page.evaluate(ALL, jobs)
+    assert [j for j, text in zip(jobs, found, strict=True) if not text.startswith("✓ Agrees")] == []
+    assert len(jobs) > 800
+
+
+def test_every_slip_is_named(page: Page) -> None:
+    jobs: dict[str, list[str]] = {}
+    for path in sorted(Path(SITE, "_static", "checks").glob("SA*.js")):
+        for one in data(path.stem)["answers"]:
+            for slip in one.get("slips", []):
+                text = printed(nested(slip["output"], slip["shape"]))
+                for name in slip["ids"]:
+                    jobs.setdefault(name, [f"{path.stem}.{one['key']}", text])
+    catalog = Path(SITE, "examples", "slips.html").read_text("utf-8")
+    assert sorted(jobs) == sorted(re.findall(r'<dt id="([\w-]+)">', catalog))
+    for name, text in zip(jobs, page.evaluate(ALL, list(jobs.values())), strict=True):
+        assert f"{name}: " in text
+        assert text.startswith(("✗ Differs in", "✗ Another shape"))
+
+
+def test_a_call_that_has_to_fail_has_nothing_to_paste(page: Page) -> None:
+    assert said(page, "SA052.2", "").startswith("Nothing to paste: this call has to fail. Any")
+    assert not page.locator("#check-output").is_visible()
+    assert said(page, "SA052.0", "") == ""
+    assert page.locator("#check-output").is_visible()
+
+
+def test_each_convention_is_named(page: Page) -> None:
+    for name, why, values in answer("SA022", "0")["conventions"]:
+        found = said(page, "SA022.0", printed(nested(values, [3, 2])))
+        assert f"It follows the convention {name}." in found
+        assert why.partition(":")[0] in found
+
+
+def test_what_is_wrong_is_said(page: Page) -> None:
+    texts = {
+        printed(transposed(OUTPUT)): "Yours is 8 × 4, expected is 4 × 8. Read 8 × 4, 8 decimals "
+        "To mend Transpose",
+        printed(OUTPUT[:3]): "✗ Another shape. Yours is 3 × 8, expected is 4 × 8.",
+        printed([OUTPUT]): "✗ The right numbers in another shape.",
+        "array([[0.1, ..., 0.3]])": "✗ Cannot be read. The text is abbreviated",
+        json.dumps(single(OUTPUT)): "In float32 it agrees. Was any of it computed",
+        printed(plus(OUTPUT, 0.1)): "Looks like none of the known slips.",
+        printed(MASK): "✗ True and False, where numbers",
+        "[[0.1, x]]": "“x” is not a number",
+    }
+    for text, expected in texts.items():
+        assert expected in said(page, "SA016.1", text)
+
+
+def test_four_digits_are_enough(page: Page) -> None:
+    found = said(page, "SA016.1", printed(OUTPUT, places=4))
+    assert found.startswith("✓ Agrees in the 4 decimals that you gave.")
+
+
+def test_what_differs_is_marked_in_words_beside_what_was_expected(page: Page) -> None:
+    output = [list(row) for row in OUTPUT]
+    output[2][5] += 1.0
+    assert said(page, "SA016.1", printed(output)).startswith("✗ Differs in 1 of 32 entries.")
+    cell = page.locator(".matrix tbody tr").nth(2).locator("td").nth(5)
+    assert "differs from" in str(cell.text_content())
+    assert page.locator(".off").count() == 1
+    page.get_by_text("Entry by entry").click()
+    row = page.locator(".entry-list tbody tr").inner_text().split()
+    assert row[:2] == ["[2,", "5]"]
+    assert [float(x.replace("−", "-")) for x in row[2:5]] == pytest.approx(
+        [output[2][5], OUTPUT[2][5], 1.0], abs=1e-7
+    )
+
+
+def test_the_dtype_comes_from_the_text_or_the_reader(page: Page) -> None:
+    chosen = page.locator("#check-dtype")
+    said(page, "SA016.1", f"tensor({OUTPUT}, dtype=torch.float16)")
+    assert chosen.input_value() == "float16"
+    assert said(page, "SA016.1", json.dumps(single(OUTPUT))).startswith("✗ Differs")
+    assert chosen.input_value() == "float64"
+    page.get_by_role("button", name="Compare as float32").click()
+    assert page.get_by_role("status").inner_text().startswith("✓ Agrees.")
+    assert chosen.input_value() == "float32"
+
+
+def dropped(page: Page, name: str, content: bytes) -> str:
+    """Drop a file on the form and return what is said of it."""
+    page.evaluate(
+        """([name, bytes]) => {
+            document.getElementById("check-status").textContent = "";
+            const given = new DataTransfer();
+            given.items.add(new File([new Uint8Array(bytes)], name));
+            document.getElementById("checker").dispatchEvent(
+                new DragEvent("drop", {dataTransfer: given, bubbles: true, cancelable: true}));
+        }""",
+        [name, [*content]],
+    )
+    page.locator("#check-status strong").wait_for()
+    return page.get_by_role("status").inner_text()
+
+
+def test_files_are_dropped_or_chosen(page: Page) -> None:
+    said(page, "SA016.1", "")
+    assert dropped(page, "mine.npy", npy(OUTPUT, "f4")).startswith("✓ Agrees. All 32")
+    assert page.locator("#check-dtype").input_value() == "float32"
+    for packing in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", packing) as archive:
+            archive.writestr("other.npy", npy(WEIGHTS))
+            archive.writestr("output.npy", npy(OUTPUT))
+        assert dropped(page, "mine.npz", file.getvalue()).startswith("✓ Agrees. All 32")
+        page.locator("#check-array").select_option(label="other, 4 × 4")
+        assert "✗ Another shape" in page.get_by_role("status").inner_text()
+    text = "\n".join(",".join(map(str, row)) for row in OUTPUT).encode()
+    assert dropped(page, "mine.csv", text).startswith("✓ Agrees.")
+    page.locator("#check-file").set_input_files(
+        {"name": "a.json", "mimeType": "application/json", "buffer": b'{"output": [[1.0, 2.0]]}'}
+    )
+    page.get_by_text("Another shape. Yours is 1 × 2").wait_for()
+    assert "Cannot be read. mine.npy" in dropped(page, "mine.npy", b"nothing of NumPy's")
+
+
+def test_the_address_says_what_is_chosen(page: Page) -> None:
+    page.goto("about:blank")
+    page.goto(f"{ADDRESS}#SA016.weights")
+    page.locator("#check-task code", has_text="weights").wait_for()
+    assert page.locator("#check-what").input_value() == "weights"
+    page.locator("#check-example").select_option("SA022")
+    page.locator("#check-task", has_text="mask").wait_for()
+    assert page.url.endswith("#SA022")
+    page.locator("#check-what").select_option("d_key")
+    assert page.url.endswith("#SA022.d_key")
+    page.goto("about:blank")
+    page.goto(f"{Path(SITE).as_uri()}/SA026/index.html")
+    page.get_by_role("link", name="Check an output here").click()
+    page.locator("#check-task", has_text="SA026").wait_for()
+
+
+def test_the_data_of_an_example_is_loaded_when_it_is_chosen(browser: Browser) -> None:
+    page, asked = browser.new_page(), []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    with serving(SITE, "/below/") as address:
+        page.goto(f"{address}examples/checker.html#SA022")
+        page.locator("#check-task", has_text="mask").wait_for()
+        assert [name for name in asked if name.startswith("SA")] == ["SA022.js"]
+        page.locator("#check-example").select_option("SA016")
+        page.locator("#check-task", has_text="SA016").wait_for()
+        assert [name for name in asked if name.startswith("SA")] == ["SA022.js", "SA016.js"]
+    page.close()
+
+
+def test_the_keyboard_is_enough(page: Page) -> None:
+    def focused() -> str:
+        return str(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+
+    page.locator("#check-example").focus()
+    page.keyboard.type("SA016")
+    page.locator("#check-task", has_text="mask").wait_for()
+    stops: list[str] = []
+    while focused() != "check-clear" and len(stops) < 15:
+        page.keyboard.press("Tab")
+        stops.append(focused())
+        if focused() == "check-output":
+            page.keyboard.insert_text(printed(plus(OUTPUT, 1.0)))
+    assert stops[:2] == ["check-what", "check-dtype"]
+    assert stops[-3:] == ["check-output", "check-choose", "check-clear"]
+    assert page.get_by_role("status").inner_text().startswith("✗ Differs in 32 of 32")
+    page.keyboard.press("Enter")
+    assert page.locator("#check-output").input_value() == ""
+    assert focused() == "check-output"
+
+
+VERDICTS = {
+    "SA016.1": printed(plus(OUTPUT, 0.01)),
+    "SA016.mask": printed(transposed(MASK)),
+    "SA022.0": printed(nested(answer("SA022", "0")["conventions"][3][2], [3, 2])),
+    "SA026.0": printed(nested(answer("SA026", "0")["slips"][0]["output"], [2, 3, 2])),
+}
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 1280), ("dark", 390)])
+def test_every_verdict_can_be_read_by_everybody(page: Page, scheme: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.evaluate(axe())
+    for address, text in VERDICTS.items():
+        said(page, address, text)
+        page.evaluate("document.querySelectorAll('#checker details').forEach(d => d.open = true)")
+        page.wait_for_timeout(50)
+        assert page.evaluate(RUN_AXE, TAGS) == [], address
+        assert least_contrast(page.evaluate(script("contrast"), {})).faults == [], address
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
+def test_without_script_it_says_what_to_run(browser: Browser) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(ADDRESS)
+    assert not page.locator("#check-output").is_visible()
+    assert page.locator("noscript p").is_visible()
+    assert page.get_by_text("-m selfattn_ref.worked_examples check").is_visible()
+    context.close()

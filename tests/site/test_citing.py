@@ -1,0 +1,75 @@
+"""What opens beside a statement, by keyboard, by pointer, without a script. `make check-site`."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page
+
+from tools.serve_book import SITE, serving
+from tools.site.visit import LISTEN, launched
+
+LABEL = "thm-dot-product-variance"
+ADDRESS = "scaling/variance-of-a-dot-product.html"
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["script", "no script"])
+def page(request: pytest.FixtureRequest) -> Iterator[Page]:
+    with serving(SITE, "/") as address, launched() as browser:
+        context = browser.new_context(java_script_enabled=request.param)
+        if request.param:
+            context.grant_permissions(["clipboard-read", "clipboard-write"])
+            context.add_init_script(LISTEN)
+        page = context.new_page()
+        page.goto(f"{address}{ADDRESS}")
+        yield page
+        assert not request.param or page.evaluate("window.violations") == []
+
+
+def test_it_opens_and_closes_by_keyboard(page: Page) -> None:
+    button, formats = (
+        page.locator(f"#{LABEL} button:has-text('cite')"),
+        page.locator(f"#cite-{LABEL}"),
+    )
+    assert not formats.is_visible()
+    button.focus()
+    page.keyboard.press("Enter")
+    formats.wait_for(state="visible")
+    text = formats.inner_text()
+    assert "(Variance of a dot product).” In “The variance of a dot product”, Self-" in text
+    page.keyboard.press("Escape")
+    formats.wait_for(state="hidden")
+
+
+def test_a_format_is_one_click_to_see_and_one_to_copy(page: Page) -> None:
+    formats = page.locator(f"#cite-{LABEL}")
+    page.locator(f"#{LABEL} button:has-text('cite')").click()
+    formats.get_by_text("BibTeX").click()
+    entry = formats.locator("details[open] pre")
+    assert entry.inner_text().startswith(f"@misc{{selfattn-ref-{LABEL},")
+    copy = formats.locator("details[open] .copy")
+    if copy.count():  # it needs the script
+        copy.click()
+        formats.get_by_text("Copied").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == entry.inner_text()
+    page.mouse.click(2, 2)
+    formats.wait_for(state="hidden")
+
+
+def test_it_stays_inside_a_small_window(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 480})
+    page.locator(f"#{LABEL} button:has-text('cite')").click()
+    box = page.locator(f"#cite-{LABEL}").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 320
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= 480
+    page.keyboard.press("Escape")
+
+
+def test_paper_shows_no_button(page: Page) -> None:
+    page.emulate_media(media="print")
+    assert not page.locator(f"#{LABEL} p.head button").is_visible()
+    assert page.locator(f"#{LABEL} .tested a").is_visible()
+    page.emulate_media(media="screen")
