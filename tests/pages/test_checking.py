@@ -168,7 +168,7 @@ class TestVerdicts:
                     said = agrees(check, result)[:2]
                     own = verdict(engine.judge(name, key, result, dtype))[:2]
                     assert own[0] == said[0], (key, dtype)
-                    # One part may be the same under several conventions; the library sees all parts.
+                    # A part may be the same under several conventions; the library sees all.
                     assert str(said[1]) in str(own[1]), (key, dtype)
                     both.add(said[0])
         assert both == {True, False} or not checks
