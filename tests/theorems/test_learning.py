@@ -60,10 +60,10 @@ class TestTwins:
         rows, twin = sentence(4, 5), sentence(5, 4)
         assert not np.array_equal(rows, twin)
         for scale in (0.0, 1.0, 12**-0.5):  # the average, dot products, with the root
-            outputs = [
+            heard, by_twin = (
                 attention_weights(scale * dot_similarity(x[:1], x)) @ x for x in (rows, twin)
-            ]
-            np.testing.assert_allclose(outputs[0], outputs[1], rtol=0, atol=1e-15)
+            )
+            np.testing.assert_allclose(heard, by_twin, rtol=0, atol=1e-15)
 
     def test_unequal_weights_tell_them_apart(self) -> None:
         rows = np.array([[1.0, 0.0], [0.0, 1.0]])
