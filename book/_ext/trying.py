@@ -128,28 +128,41 @@ def snippets(name: str) -> dict[str, str]:
     example = load(name)
     calls, (function, mine) = example.calls, tested(example)
     place = next(i for i, call in enumerate(calls) if call.function == function)
-    called = f"{mine}({repr(calls[place]).partition('(')[2]}"
-    load_it = f'call = load("{name}").calls[{place}]\n' + textwrap.fill(
-        called, 74, initial_indent="# ", subsequent_indent="#   "
+    call = calls[place]
+    load_it = (
+        f'from selfattn_ref.worked_examples import load\n\ncall = load("{name}").calls[{place}]\n'
     )
-    imported = "from selfattn_ref.worked_examples import load\n"
+    called = textwrap.fill(
+        f"{mine}({repr(call).partition('(')[2]}", 74, initial_indent="# ", subsequent_indent="#   "
+    )
 
-    arrays = [n for n, x in calls[place].kwargs.items() if hasattr(x, "shape")]  # mask, bias
-
-    def converted(function: str) -> str:
-        lines = [
-            "def from_numpy(*args, **keywords):",
-            f"    args = [{function}(x) for x in args]",
-            *(f'    keywords["{n}"] = {function}(keywords["{n}"])' for n in arrays),
-            f"    return {mine}(*args, **keywords)",
+    def converted(array: str, single: str) -> Iterator[str]:
+        """Yield lines that give the arrays of the call to a library, in float32."""
+        given = {n: x for n, x in call.arguments.items() if hasattr(x, "shape")}
+        args = [n for n in given if n not in call.kwargs]
+        together = len(args) > 1 and all(given[n].dtype == float for n in args)
+        if together:
+            yield f"{', '.join(args)} = ({array}(x, dtype={single}) for x in call.args)"
+        for n, x in given.items():
+            if not together or n not in args:
+                of_dtype = f", dtype={single}" if x.dtype == float else ""
+                yield f'{n} = {array}(call.arguments["{n}"]{of_dtype})'
+        entries = [
+            n if n in args else f"{n}={n if n in given else x}" for n, x in call.arguments.items()
         ]
-        return "\n".join(lines)
+        result = f"{mine}({', '.join(entries)})"
+        if call.expected is None:
+            yield f"print(call.test(lambda *_, **keywords: {result}))"
+        else:
+            yield f"print(call.check({result}))"
 
-    test_it = f"{load_it}\nprint(call.test(from_numpy))"
+    def lines(imported: str, array: str, single: str) -> str:
+        return "\n".join([f"import {imported}", f"{load_it[:-1]}", *converted(array, single)])
+
     return {
-        "NumPy": f"{imported}\n{load_it}\nprint(call.test({mine}))",
-        "PyTorch": f"import torch\n{imported}\n{converted('torch.tensor')}\n\n{test_it}",
-        "JAX": f"import jax.numpy as jnp\n{imported}\n{converted('jnp.asarray')}\n\n{test_it}",
+        "NumPy": f"{load_it}{called}\nprint(call.test({mine}))",
+        "PyTorch": lines("torch", "torch.tensor", "torch.float32"),
+        "JAX": lines("jax.numpy as jnp", "jnp.asarray", "jnp.float32"),
     }
 
 

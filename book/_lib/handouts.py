@@ -124,11 +124,12 @@ def plane(shown: Plane | None, solved: bool) -> str:
         f"{'; '.join(said)}."
     )
     return (
-        f'<svg class="paper" viewBox="0 0 {size + 70} {size + 10}" role="img" aria-label="{label}">'
+        f'<figure><svg class="paper" viewBox="0 0 {size + 70} {size + 10}"'
+        f' role="img" aria-label="{label}">'
         f'<g class="grid">{lines}</g>{marks}'
         f'<text x="{edge + 2 * unit}" y="{size + 6}" text-anchor="end">{right_name} →</text>'
         f'<text transform="translate(20 {12 + unit * 2})rotate(-90)">{upward_name} →</text>'
-        "</svg>"
+        "</svg><figcaption>The side of a square is a quarter.</figcaption></figure>"
     )
 
 

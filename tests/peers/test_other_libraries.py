@@ -41,7 +41,7 @@ def test_the_lines_of_the_page_run_in_order():
 
 def test_a_wrong_number_on_the_page_is_noticed():
     peer("torch")
-    wrong = PAGE.replace("attn_mask=torch.tensor(mask))", "attn_mask=~torch.tensor(mask))")
+    wrong = PAGE.replace("allowed = torch.tensor(mask)", "allowed = ~torch.tensor(mask)")
     assert wrong != PAGE
     (_, inputs), (_, snippet) = list(lines_in_order(wrong))[:2]
     names = {}

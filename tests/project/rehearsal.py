@@ -306,6 +306,7 @@ STUBS = {
     "reference/theorems": "# Theorems\n",
     "reference/how-to-cite": "# How to cite\n",
     "examples/index": "# Examples\n",
+    "examples/checker": "# Check an output\n\n```{checker}\n```\n",
     f"examples/{NEW}": f"({NEW})=\n# {NEW}: Halves\n\n```{{worked-example}} {NEW}\n```\n",
 }
 

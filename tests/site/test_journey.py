@@ -1,0 +1,87 @@
+"""From an id to a verdict, in a copy of the site under another address. `make check-site`.
+
+What is downloaded and copied here is installed, run and typeset elsewhere: tests/project/wheel.py,
+tests/pages/test_citing.py, tests/peers/test_worked_examples.py, tools/check_latex.py.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.site.test_checker import answer, nested, printed
+from tools.serve_book import SITE, serving
+from tools.site.visit import LISTEN, launched
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(SITE, tmp_path_factory.mktemp("elsewhere") / "book"))
+
+
+@pytest.fixture(scope="module")
+def page(copy: Path) -> Iterator[Page]:
+    with serving(copy, "/some/where/") as address, launched() as browser:
+        context = browser.new_context(accept_downloads=True)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        context.add_init_script(LISTEN)
+        page = context.new_page()
+        page.goto(f"{address}SA016/")
+        yield page
+        assert page.evaluate("window.violations") == []
+
+
+def copied(page: Page) -> str:
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+def test_its_address_is_its_id(page: Page) -> None:
+    assert page.locator("h1").inner_text().startswith("SA016")
+
+
+@pytest.mark.parametrize("kind", ["json", "npz", "ipynb", "whl"])
+def test_what_is_taken_along_is_what_the_site_has(page: Page, copy: Path, kind: str) -> None:
+    with page.expect_download() as started:
+        page.locator(f"main a[download][href$='.{kind}']").first.click()
+    name = started.value.suggested_filename
+    assert name.startswith("selfattn_ref-" if kind == "whl" else "SA016.")
+    assert Path(started.value.path()).read_bytes() == (copy / "examples" / name).read_bytes()
+
+
+def test_it_is_cited_by_three_clicks(page: Page) -> None:
+    page.get_by_text("Cite", exact=True).first.click()
+    menu = page.locator("details.cite")
+    menu.get_by_text("BibTeX").click()
+    menu.locator("details[open] .copy").click()
+    assert copied(page).startswith("@misc{selfattn-ref-SA016,")
+    page.keyboard.press("Escape")
+
+
+def test_the_lines_for_pytorch_are_copied_by_two(page: Page) -> None:
+    lines = page.locator("details:has(> summary:text-is('In PyTorch'))")
+    lines.locator("summary").click()
+    lines.locator("pre").hover()
+    lines.locator(".copy").first.click()
+    assert copied(page).startswith("import torch\n")
+    assert "print(call.check(my_attention(" in copied(page)
+
+
+def test_an_output_with_a_slip_is_named_on_the_page_that_it_links_to(page: Page) -> None:
+    page.get_by_role("link", name="Check an output here").click()
+    page.wait_for_url("**/examples/checker.html#SA016*")
+    slip = next(s for s in answer("SA016", "0")["slips"] if "mask-ignored" in s["ids"])
+    page.locator("#check-what").select_option("0")
+    page.locator("#check-output").fill(printed(nested(slip["output"], slip["shape"])))
+    page.get_by_text("mask-ignored").first.wait_for()
+
+
+def test_the_archive_says_of_every_file_what_it_is(copy: Path) -> None:
+    shutil.unpack_archive(copy / "examples" / "worked-examples.zip", copy.parent / "unpacked")
+    (manifest,) = (copy.parent / "unpacked").rglob("manifest.json")
+    files = {path.name for path in manifest.parent.iterdir()}
+    assert {"SA016.json", "SA016.npz", "SA016.ipynb", "schema.json"} <= files
+    assert "SA016" in json.dumps(json.loads(manifest.read_text("utf-8")))
