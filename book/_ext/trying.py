@@ -29,7 +29,7 @@ FOLDER = "examples"  # beside the catalog
 ARCHIVE = "worked-examples.zip"
 SLIPS = Path("selfattn_ref", "worked_examples", "slips.py")
 ATTENTION = "scaled_dot_product_attention"
-WIDTH = 76  # of a line of code that fits the page
+WIDTH = 78  # of a line of code that fits the page
 
 
 # Files
