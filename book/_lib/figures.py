@@ -245,12 +245,13 @@ class Chart:
     """One pair of axes: lines (name, y, look), and points (name, middles, half widths, look).
 
     A look is the name of a color, "ink" or "soft" or a role, and maybe "dashed" or "dotted".
-    `levels` are horizontals (y, name), `marks` verticals (x, note).
+    `levels` are horizontals (y, name), `marks` verticals (x, note); `x_label` is its own.
     """
 
     x: Array
     lines: Sequence[tuple[str, Array, str]] = ()
     title: str = ""
+    x_label: str = ""
     y_label: str = ""
     y_limits: tuple[float, float] | None = None
     points: Sequence[tuple[str, Array, Array, str]] = ()
@@ -262,7 +263,7 @@ class Chart:
 def charts(
     *parts: Chart,
     alt: str,
-    x_label: str,
+    x_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
     stacked: bool = False,
@@ -282,7 +283,8 @@ def charts(
             x = (across + GAP) * place if beside else 0
             y = 0 if beside else canvas.height + (14 if place else 0)
             last = beside or place == len(parts) - 1
-            _chart(canvas, part, x, y, across, tall, x_label if last else "", log_x, log_y)
+            name = part.x_label or (x_label if last else "")
+            _chart(canvas, part, x, y, across, tall, name, log_x, log_y)
         return canvas
 
     return Drawing(draw, alt, wide)
