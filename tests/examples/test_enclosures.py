@@ -1,6 +1,6 @@
 """Every expected value is proved to be the double nearest to the exact one.
 
-Each derivation runs again on intervals of 60 digits (the `iv` of mpmath, which rounds its ends outward),
+Each derivation runs again on intervals of 60 digits (the `iv` of mpmath: its ends round outward),
 so that the exact value lies between the two ends. Both ends round to the stored double.
 """
 
