@@ -56,6 +56,22 @@ def test_a_format_is_one_click_to_see_and_one_to_copy(page: Page) -> None:
     formats.wait_for(state="hidden")
 
 
+def test_the_menu_in_the_bar_looks_like_what_opens_beside_a_statement(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.locator("details.cite > summary").click()
+    beside = page.locator(f"#cite-{LABEL}")
+    page.locator(f"#{LABEL} button:has-text('cite')").evaluate("b => b.click()")
+    for here, there in (("summary", "summary"), (".copied > pre", ".copied > pre")):
+        looks = [
+            one.locator(part).first.evaluate(
+                "e => [...'color,font,display,listStyleType'.split(',')].map(n => getComputedStyle(e)[n])"
+            )
+            for one, part in ((page.locator("details.cite > div"), here), (beside, there))
+        ]
+        assert looks[0] == looks[1]
+    page.keyboard.press("Escape")
+
+
 def test_it_stays_inside_a_small_window(page: Page) -> None:
     page.set_viewport_size({"width": 320, "height": 480})
     page.locator(f"#{LABEL} button:has-text('cite')").click()
