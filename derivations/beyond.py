@@ -386,7 +386,7 @@ def one_step_of_training(inputs: Inputs) -> Expected:
     back = attention_gradients(query, key, value, [[slope]])
     require_agreement("d_key", back.d_key, central_differences(loss, key))
     moved = [
-        [k - inputs["learning_rate"] * d for k, d in zip(*row, strict=True)]
+        [real(k) - real(inputs["learning_rate"]) * d for k, d in zip(*row, strict=True)]
         for row in zip(key, back.d_key, strict=True)
     ]
     after = attend(query, moved, value)

@@ -47,15 +47,31 @@ class Work:
     @property
     def key(self) -> str:
         """Return a key for bibliographies: what stays in the address, whatever the title is."""
-        path, _, label = self.at.partition("#")
-        path = path.removesuffix(".html").removesuffix("index")
-        name = label or self.example or re.sub(r"\W+", "-", path).strip("-")
+        path = self.at.removesuffix(".html").removesuffix("index")
+        name = self.label or re.sub(r"\W+", "-", path).strip("-")
         return f"selfattn-ref-{name}".rstrip("-")
 
     @property
+    def label(self) -> str:
+        """Return the id of an example, the label of a statement: what stays when titles change."""
+        return self.example or self.at.partition("#")[2]
+
+    @property
+    def name(self) -> str:
+        """Return the title with the label, for records of which styles print little else."""
+        if self.example:
+            return f"{self.example}: {self.title}"
+        return f"{self.title or self.book}{self.label and f', {self.label}'}"
+
+    @property
+    def status(self) -> str:
+        """Return what has to be said of the version, if it can still change."""
+        return "" if self.is_released else "not yet released"
+
+    @property
     def edition(self) -> str:
-        """Return the version in words."""
-        return f"version {self.version}" + ("" if self.is_released else " (not yet released)")
+        """Return the version with its status."""
+        return f"{self.version}{self.status and f' ({self.status})'}"
 
     @property
     def note(self) -> str:
@@ -76,7 +92,7 @@ class Work:
             f"{AUTHORS} ({self.date}).",
             f"“{title}{stop}”" if title else "",
             f"Worked example {self.example}." if self.example else "",
-            f"{'In ' if title else ''}{container}, {self.edition}.",
+            f"{'In ' if title else ''}{container}, version {self.edition}.",
             self.note,
             self.url,
         ]
@@ -96,9 +112,9 @@ class Work:
         fields = {
             "author": f"{{{{{_tex(AUTHORS)}}}}}",
             "title": f"{{{{{_tex(self.title or self.book)}}}}}",
-            "howpublished": f"{{{inside} {book}, {self.edition}}}"
+            "howpublished": f"{{{inside} {book}, version {self.edition}}}"
             if self.title
-            else f"{{{self.edition.capitalize()}}}",
+            else f"{{Version {self.edition}}}",
             "month": MONTHS[int(day[:2]) - 1] if day else "",
             "year": f"{{{year}}}",
             # Where the digest may end a line: no column is as wide as its 64 digits.
@@ -113,12 +129,13 @@ class Work:
         fields = [
             ("TY", "DATA" if self.example else "CHAP" if self.title else "BOOK"),
             ("AU", f"{AUTHORS},"),  # a family name alone: a comma, and no given name
-            ("TI", self.title or self.book),
+            ("TI", self.name),
             ("T2", self.book if self.title else ""),
             ("SE", self.page),
             ("PY", self.date[:4]),
             ("DA", self.date.replace("-", "/") if "-" in self.date else ""),
-            ("ET", self.version),
+            ("ET", self.edition),
+            ("M1", self.label),
             ("N1", self.note),
             ("UR", self.url),
         ]
@@ -130,11 +147,13 @@ class Work:
             "id": self.key,
             "type": "dataset" if self.example else "chapter" if self.title else "book",
             "author": [{"literal": AUTHORS}],
-            "title": self.title or self.book,
+            "title": self.name,
+            "number": self.label,
             "container-title": self.book if self.title else "",
             "section": self.page,
             "issued": {"date-parts": [[int(part) for part in self.date.split("-")]]},
             "version": self.version,
+            "status": self.status,
             "note": self.note,
             "URL": self.url,
         }
@@ -159,7 +178,7 @@ class Work:
         fields = {
             # Zotero takes the last word for the family name, unless there is a comma.
             "citation_author": f"{AUTHORS},",
-            "citation_title": self.title or self.book,
+            "citation_title": self.name,
             "citation_inbook_title": self.book if self.title else "",
             "citation_publication_date": self.date.replace("-", "/"),
             "citation_language": "en",

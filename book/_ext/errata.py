@@ -29,7 +29,7 @@ class Errata(SphinxDirective):
             test = entry["test"]
             about = nodes.paragraph(
                 "",
-                f"Found by {entry['found']}, in edition {entry['edition']}. Kept so by ",
+                f"Found by {entry['found']}, in a draft of {entry['edition']}. Kept so by ",
                 nodes.literal("", test),
                 nodes.Text("."),
                 classes=["uses"],
@@ -39,17 +39,16 @@ class Errata(SphinxDirective):
                 nodes.term("", "", to_page(entry["page"])),
                 nodes.definition(
                     "",
-                    nodes.paragraph("", "", raw("<del>"), nodes.Text(entry["old"]), raw("</del>")),
-                    nodes.paragraph("", entry["new"]),
+                    nodes.paragraph(
+                        "", "", nodes.emphasis("", "It said: "), nodes.Text(entry["old"])
+                    ),
+                    nodes.paragraph(
+                        "", "", nodes.emphasis("", "What holds: "), nodes.Text(entry["new"])
+                    ),
                     about,
                 ),
             )
         return [listed]
-
-
-def raw(tag: str) -> nodes.raw:
-    """Return a tag of HTML."""
-    return nodes.raw("", tag, format="html")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def words_of(name: str, data: Mapping[str, Any], count: int) -> list[str] | None
 def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[str]:
     """Return the heads of an axis: 0 for columns, 1 for rows, 2 for tables.
 
-    The description of an array says what its rows are: "one row a query", "for each width".
+    The description of an array says what its rows are: "one row per axis", "for each width".
     """
     entry = {**data["inputs"], **data["expected"]}[name]
     if "indices_of" in entry:
@@ -161,8 +161,8 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
     dimension = len(shape(entry["value"]))
     thing = re.search(
         {
-            0: r"\bone column an? (\w+)" if dimension > 1 else r"\b[Ff]or each (\w+)\b",
-            1: r"\b[Oo]ne row an? (\w+)|\b[Oo]ne (\w+) a row|\bat each (\w+)",
+            0: r"\b[Oo]ne column (?:an?|per) (\w+)" if dimension > 1 else r"\b[Ff]or each (\w+)\b",
+            1: r"\b[Oo]ne row (?:an?|per) (\w+)|\b[Oo]ne (\w+) a row|\bat each (\w+)",
             2: r"\b(?:table an?|each) ((?:query |key/value )?head|query|scale|sentence)\b",
         }[axis],
         text,
@@ -179,9 +179,9 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
         noun, numbered = "query", True
     else:
         noun, numbered = "", False
-    listed = data["inputs"].get(f"{noun}s", {}).get("value")
+    listed = data["inputs"].get("axes" if noun == "axis" else f"{noun}s", {}).get("value")
     if listed and len(listed) == length:
-        whole = noun == "word"
+        whole = noun in {"word", "axis"}
         return [f"{item}" if whole else f"{noun} {item}" for item in listed]
     if noun in {"query", "key", "value", "word", "position", "step"}:
         words = words_of(name if axis else f"key_{name}", data, length)

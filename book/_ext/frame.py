@@ -49,6 +49,13 @@ def use_theme(app: Sphinx, config: Config) -> None:
                 app.disconnect(listener.id)
 
 
+def name_book(app: Sphinx, config: Config) -> None:
+    """Give the inventory what other books say beside a link to this one: its name and version."""
+    from selfattn_ref import __version__ as version
+
+    config.project, config.version, config.release = config.html_title, version, version
+
+
 def write_assets(app: Sphinx) -> None:
     """Put the stylesheet, the scripts and the licenses into the site, before pages ask for them.
 
@@ -266,6 +273,7 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("config-inited", use_theme, priority=0)
+    app.connect("config-inited", name_book, priority=900)  # the package can be imported by then
     app.connect("builder-inited", write_assets)
     app.add_directive("map", Map)
     app.connect("doctree-resolved", draw_map)

@@ -24,10 +24,11 @@ def common(work: citing.Work, kind: str, license: str) -> dict[str, Any]:
         "@context": "https://schema.org",
         "@type": kind,
         "@id": work.url,
-        "name": work.title or work.book,
+        "name": work.name,
         "url": work.url,
         "author": {"@type": "Organization", "name": citing.AUTHORS},
         "version": work.version,
+        "creativeWorkStatus": work.status,
         "datePublished": work.date if "-" in work.date else "",
         "inLanguage": "en",
         "license": license,
@@ -55,7 +56,6 @@ def lesson(work: citing.Work, level: str, minutes: int, promise: str) -> dict[st
 def dataset(work: citing.Work, data: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
     """Describe a worked example, whose files have these addresses."""
     return common(work, "Dataset", CODE_LICENSE) | {
-        "name": f"{work.example}: {work.title}",
         "description": data["why"],
         "identifier": work.note,
         "keywords": data["topics"],

@@ -12,6 +12,7 @@ from frame import LESSONS, pages_of
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
+from tex_to_text import words
 
 PROMISE = re.compile(r"You will (.+?)(?=\nYou need|\Z)", re.S)
 
@@ -50,7 +51,7 @@ class FillObjectives(SphinxPostTransform):
     def lesson(self, page: str) -> nodes.list_item:
         """Return the line of a lesson."""
         doctree = self.env.get_doctree(page)
-        opening = next(doctree.findall(nodes.section))[1].astext()
+        opening = words(next(doctree.findall(nodes.section))[1])
         found = PROMISE.search(opening)
         if found is None:
             raise ValueError(f"{page} does not say what its reader will do")

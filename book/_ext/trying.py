@@ -29,6 +29,7 @@ FOLDER = "examples"  # beside the catalog
 ARCHIVE = "worked-examples.zip"
 SLIPS = Path("selfattn_ref", "worked_examples", "slips.py")
 ATTENTION = "scaled_dot_product_attention"
+WIDTH = 78  # of a line of code that fits the page
 
 
 # Files
@@ -142,7 +143,9 @@ def snippets(name: str) -> dict[str, str]:
         args = [n for n in given if n not in call.kwargs]
         together = len(args) > 1 and all(given[n].dtype == float for n in args)
         if together:
-            yield f"{', '.join(args)} = ({array}(x, dtype={single}) for x in call.args)"
+            each = f"{array}(x, dtype={single}) for x in call.args"
+            line = f"{', '.join(args)} = ({each})"
+            yield line if len(line) <= WIDTH else line.replace(each, f"\n    {each}\n")
         for n, x in given.items():
             if not together or n not in args:
                 of_dtype = f", dtype={single}" if x.dtype == float else ""
@@ -153,8 +156,11 @@ def snippets(name: str) -> dict[str, str]:
         result = f"{mine}({', '.join(entries)})"
         if call.expected is None:
             yield f"print(call.test(lambda *_, **keywords: {result}))"
-        else:
+        elif len(f"print(call.check({result}))") <= WIDTH:
             yield f"print(call.check({result}))"
+        else:
+            yield textwrap.fill(f"result = {result}", WIDTH, subsequent_indent="    ")
+            yield "print(call.check(result))"
 
     def lines(imported: str, array: str, single: str) -> str:
         return "\n".join([f"import {imported}", f"{load_it[:-1]}", *converted(array, single)])

@@ -120,7 +120,7 @@ def heatmaps(
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
     framed: Iterable[tuple[int, int]] = (),
-    digits: int = 2,
+    digits: int | Sequence[int] = 2,
     wide: bool = False,
 ) -> Drawing:
     """Draw matrices as numbered cells, the stronger the color the larger the number.
@@ -128,7 +128,8 @@ def heatmaps(
     A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its
     largest absolute number in all panels, with negative numbers in a color of their own. A boolean
     matrix shows a dot for True and a cross for False. `framed` names cells, (row, column), that
-    get a frame in every panel. As many panels stand side by side as the width allows.
+    get a frame in every panel; `digits` may be given for each. As many panels stand side by side as
+    the width allows.
     """
     matrices = [np.asarray(matrix) for _, matrix, _ in panels]
     framed = list(framed)
@@ -137,7 +138,8 @@ def heatmaps(
         most = 1.0 if role == "weight" else float(np.abs(_finite(matrix)).max())
         largest[role] = max(largest.get(role, 0), most)
     margin = max((text_width(name, NUMBER) + 10 for name in rows), default=0)
-    texts = [_entry(value, digits) for matrix in matrices for value in matrix.flat]
+    digits = [digits] * len(panels) if isinstance(digits, int) else digits
+    texts = [_entry(v, d) for m, d in zip(matrices, digits, strict=True) for v in m.flat]
     need = max(28, *(text_width(text, NUMBER) + 8 for text in texts))
     need = max([need, *(text_width(name, NUMBER) + 6 for name in columns)])
 
@@ -175,7 +177,7 @@ def heatmaps(
                             size=NUMBER,
                         )
                 first = Box(x, top, x + across, top + down)
-                _cells(canvas, matrix, role, largest[role] or 1, digits, first)
+                _cells(canvas, matrix, role, largest[role] or 1, digits[place], first)
                 for i, j in framed:
                     left, up = x + j * across + 1, top + i * down + 1
                     right, low = left + across - 2, up + down - 2
@@ -243,12 +245,13 @@ class Chart:
     """One pair of axes: lines (name, y, look), and points (name, middles, half widths, look).
 
     A look is the name of a color, "ink" or "soft" or a role, and maybe "dashed" or "dotted".
-    `levels` are horizontals (y, name), `marks` verticals (x, note).
+    `levels` are horizontals (y, name), `marks` verticals (x, note); `x_label` is its own.
     """
 
     x: Array
     lines: Sequence[tuple[str, Array, str]] = ()
     title: str = ""
+    x_label: str = ""
     y_label: str = ""
     y_limits: tuple[float, float] | None = None
     points: Sequence[tuple[str, Array, Array, str]] = ()
@@ -260,7 +263,7 @@ class Chart:
 def charts(
     *parts: Chart,
     alt: str,
-    x_label: str,
+    x_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
     stacked: bool = False,
@@ -280,7 +283,8 @@ def charts(
             x = (across + GAP) * place if beside else 0
             y = 0 if beside else canvas.height + (14 if place else 0)
             last = beside or place == len(parts) - 1
-            _chart(canvas, part, x, y, across, tall, x_label if last else "", log_x, log_y)
+            name = part.x_label or (x_label if last else "")
+            _chart(canvas, part, x, y, across, tall, name, log_x, log_y)
         return canvas
 
     return Drawing(draw, alt, wide)

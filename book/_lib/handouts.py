@@ -72,7 +72,9 @@ def table(step: Step, solved: bool) -> str:
     """Return the table of a step, its blanks empty or filled in."""
     if not step.rows:
         return ""
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in step.head)
+    head = "".join(
+        f'<th scope="col">{escape(text)}</th>' if text else "<td></td>" for text in step.head
+    )
     body = ""
     for name, *entries in step.rows:
         cells = "".join(cell(entry, solved) for entry in entries)

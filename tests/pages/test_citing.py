@@ -51,6 +51,13 @@ EXAMPLE = Work(
 EVERY = pytest.mark.parametrize(
     "work", [BOOK_ITSELF, CHAPTER, THEOREM, EXAMPLE], ids=lambda work: work.key
 )
+# Under which name a list of references has it: with what stays, where there is such a thing.
+NAMES = {
+    "selfattn-ref": NAME,
+    "selfattn-ref-scaling-what": "What d_k & √ do: 100 % {sure}?",
+    "selfattn-ref-thm-it": "Theorem 7 (It is “so”), thm-it",
+    "selfattn-ref-SA036": "SA036: Two “banks”",
+}
 PIN = f"SA036@1.2.3#sha256:{'0123456789abcdef' * 4}"
 PAGE = (BOOK / "reference" / "how-to-cite.md").read_text("utf-8")
 
@@ -103,21 +110,27 @@ class TestFormats:
     @EVERY
     def test_csl_names_the_same(self, work: Work) -> None:
         (item,) = json.loads(work.csl())
-        assert item["title"] == (work.title or work.book)
+        assert item["title"] == NAMES[work.key]
         assert item["author"] == [{"literal": AUTHORS}]
         assert item["issued"] == {"date-parts": [[int(part) for part in work.date.split("-")]]}
         assert item.get("URL", "") == work.url
         assert item.get("section", "") == work.page
+        assert item.get("status") == ("not yet released" if work is CHAPTER else None)
 
     @EVERY
     def test_ris_has_a_field_per_line_and_an_end(self, work: Work) -> None:
         fields = dict(line.split("  - ", 1) for line in work.ris().split("\n"))
         assert next(iter(fields)) == "TY"
         assert list(fields)[-1] == "ER"
-        assert fields["TI"] == (work.title or work.book)
-        assert fields["ET"] == "1.2.3"
+        assert fields["TI"] == NAMES[work.key]
+        assert fields["ET"] == "1.2.3" + (" (not yet released)" if work is CHAPTER else "")
         assert (fields["PY"], fields.get("DA", "")) == (
             "2026", work.date.replace("-", "/") if "-" in work.date else "")  # fmt: skip
+
+    def test_what_stays_has_a_field_of_its_own(self) -> None:
+        for work, name in ((EXAMPLE, "SA036"), (THEOREM, "thm-it"), (CHAPTER, None)):
+            assert json.loads(work.csl())[0].get("number") == name
+            assert re.findall("^M1  - (.*)$", work.ris(), re.M) == [name] * bool(name)
 
     def test_an_example_is_told_by_id_version_and_digest(self) -> None:
         assert all(PIN in text for text in (EXAMPLE.sentence(), EXAMPLE.ris(), EXAMPLE.csl()))
@@ -156,6 +169,7 @@ class TestFormats:
     def test_the_head_says_it_to_reference_managers(self) -> None:
         said = THEOREM.metadata()
         assert said["citation_inbook_title"] == NAME
+        assert EXAMPLE.metadata()["citation_title"] == "SA036: Two “banks”"
         assert said["citation_publication_date"] == "2026/11/20"
         assert said["citation_public_url"] == "https://book.test/scaling/what.html#thm-it"
         assert "citation_public_url" not in EXAMPLE.metadata()

@@ -26,6 +26,7 @@ import source_pages
 
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 DOCUMENTS = {path.stem: json.loads(path.read_text("utf-8")) for path in DATA.glob("SA*.json")}
+AXES = " ".join(axis.replace(" ", "") for axis in load("SA054").inputs["axes"])
 EVERY_EXAMPLE = pytest.mark.parametrize("example_id", sorted(DOCUMENTS))
 
 
@@ -105,6 +106,8 @@ class TestTables:
             ("SA029", "scores_by_distance", "", "0 1 2 3 4 5 6 7 8"),
             ("SA032", "targets", "", "walks by the bank"),
             ("SA035", "weights", "temperature0.25 temperature1 temperature4", "key0 key1 key2"),
+            ("SA037", "embeddings", "money bank grows river flows", "0 1 2"),
+            ("SA054", "w_key_second", AXES, "start river bank flows money"),
         ],
     )
     def test_heads_are_what_the_description_says(

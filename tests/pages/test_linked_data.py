@@ -55,8 +55,12 @@ class TestLesson:
 
     def test_nothing_is_said_that_is_not_known(self):
         links, data = described(Work("The book", "1.2.3", "2026", title="T"), minutes=5)
-        assert not {"datePublished", "url", "@id"} & set(data)
+        assert not {"datePublished", "url", "@id", "creativeWorkStatus"} & set(data)
         assert "cite-as" not in [link["rel"] for link in links]
+
+    def test_a_version_that_can_still_change_says_so(self):
+        work = Work("The book", "1.2.3", "2026", is_released=False, title="T")
+        assert described(work, minutes=5)[1]["creativeWorkStatus"] == "not yet released"
 
     def test_once_it_is_public_the_address_is_the_one_to_cite(self):
         work = Work("The book", "1", "2026", at="x.html", base="https://book.test", title="T")
@@ -75,7 +79,7 @@ class TestExample:
 
     def test_it_is_a_dataset_with_its_files(self):
         links, data = described(self.work)
-        assert data["@type"] == "Dataset"
+        assert (data["@type"], data["name"]) == ("Dataset", "SA016: T")
         assert data["identifier"] == f"SA016@1.2.3#sha256:{'ab' * 32}"
         assert data["description"] == "It shows."
         files = [(one["contentUrl"], one["encodingFormat"]) for one in data["distribution"]]

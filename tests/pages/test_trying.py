@@ -32,6 +32,11 @@ CALLING = [name for name in ids() if load(name).calls]
 
 class TestSnippets:
     @pytest.mark.parametrize("name", CALLING)
+    def test_their_lines_fit_the_page(self, name: str) -> None:
+        for lines in trying.snippets(name).values():
+            assert max(map(len, lines.splitlines())) <= trying.WIDTH
+
+    @pytest.mark.parametrize("name", CALLING)
     def test_the_lines_for_numpy_test_a_function(self, name: str) -> None:
         lines = trying.snippets(name)["NumPy"]
         mine = lines.rpartition("test(")[2].rstrip(")")

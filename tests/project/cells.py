@@ -23,6 +23,7 @@ NUMBER = re.compile(r"[-−]?\d+\.?\d*(?:e[-+]?\d+)?")
 # Why an input need not be printed where it is used.
 ELSEWHERE = {
     ("concepts/attention-equation", "SA037"): "starts from queries, keys and values, which are",
+    ("beyond/many-heads", "SA026"): "an exercise that starts from queries, keys and values, too",
 }
 
 

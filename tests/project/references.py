@@ -13,6 +13,7 @@ import pytest
 from bs4 import BeautifulSoup
 from sphinx.util.inventory import InventoryFile
 
+from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, labels, lessons, relative
 from tools.serve_book import SITE
@@ -37,6 +38,11 @@ def inventory():
 
 
 class TestInventory:
+    def test_it_says_which_book_it_is_of_and_which_version(self):
+        with (SITE / "objects.inv").open("rb") as file:
+            head = [file.readline().decode().strip() for _ in range(3)]
+        assert head[1:] == ["# Project: Self-attention, computed", f"# Version: {__version__}"]
+
     def test_every_label_of_the_sources_is_listed_and_its_address_exists(self, inventory):
         places = {label: f"{page}.html" for label, page in labels().items()}
         assert len(places) > 150
@@ -107,7 +113,6 @@ class TestPrograms:
             assert set(words) <= set(re.findall("[a-z]{3,}", facts))
 
     def test_every_example_is_a_dataset_whose_files_hold_it(self):
-        from selfattn_ref import __version__
         from selfattn_ref.worked_examples import load
 
         for name in ids():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tools.serve_book import SITE
 from tools.site.visit import LISTEN, launched
@@ -70,10 +70,10 @@ def test_an_address_shows_what_it_says(page: Page) -> None:
     assert shown(page) == CALLING
     assert page.get_by_label("Topic").input_value() == "masking"
     page.evaluate("location.hash = 'kind=must_raise'")
-    page.wait_for_function("!document.querySelector('[name=topic]').value")
+    expect(page.get_by_label("Topic")).to_have_value("")
     assert shown(page) == with_call("kind", "must_raise")
     page.evaluate("location.hash = 'topic=what-nobody-has'")
-    page.wait_for_function("!document.querySelector('[name=kind]').value")
+    expect(page.get_by_label("Result")).to_have_value("")
     assert shown(page) == list(EXAMPLES)
 
 
@@ -83,7 +83,7 @@ def test_where_nothing_is_found_one_press_shows_all(page: Page) -> None:
     assert shown(page) == []
     assert told(page) == "No example is all of this."
     page.get_by_role("button", name="Show all").press("Enter")
-    page.wait_for_function("!location.hash")
+    expect(page).to_have_url(CATALOG)
     assert shown(page) == list(EXAMPLES)
     assert told(page) == f"{len(EXAMPLES)} examples"
     assert not page.get_by_role("button", name="Show all").is_visible()
@@ -92,7 +92,7 @@ def test_where_nothing_is_found_one_press_shows_all(page: Page) -> None:
 def test_the_keyboard_alone_chooses(page: Page) -> None:
     page.get_by_label("Result").focus()
     page.keyboard.type("conv")
-    page.wait_for_function("location.hash === '#kind=convention'")
+    expect(page).to_have_url(f"{CATALOG}#kind=convention")
     assert shown(page) == with_call("kind", "convention")
 
 

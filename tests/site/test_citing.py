@@ -56,6 +56,35 @@ def test_a_format_is_one_click_to_see_and_one_to_copy(page: Page) -> None:
     formats.wait_for(state="hidden")
 
 
+def test_the_menu_in_the_bar_looks_like_what_opens_beside_a_statement(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.locator("details.cite > summary").click()
+    page.locator(f"#{LABEL} button:has-text('cite')").evaluate("button => button.click()")
+    for part in ("details:not([open]) > summary", "div.copied > :last-child"):  # or Copy
+        looks = [
+            page.locator(f"{place} {part}").first.evaluate(
+                "(e, names) => names.map(name => getComputedStyle(e)[name])",
+                ["color", "display", "fontSize", "listStyleType", "opacity", "padding"],
+            )
+            for place in ("details.cite > div", f"#cite-{LABEL}")
+        ]
+        assert looks[0] == looks[1]
+        assert looks[0][4] == "1"
+    page.mouse.click(2, 2)
+    page.locator("details.cite[open] > summary").evaluate_all("all => all.map(one => one.click())")
+
+
+@pytest.mark.parametrize("height", [500, 900])
+def test_the_last_page_of_a_long_part_is_seen_in_the_list(page: Page, height: int) -> None:
+    page.set_viewport_size({"width": 1280, "height": height})
+    page.goto(page.url.replace(ADDRESS, "reference/changes-and-errata.html"))
+    seen = page.locator(".part [aria-current]").evaluate(
+        "e => e.getBoundingClientRect().bottom <= innerHeight"
+    )
+    assert seen or not page.locator(".theme").is_visible()  # the script shows it
+    page.go_back()
+
+
 def test_it_stays_inside_a_small_window(page: Page) -> None:
     page.set_viewport_size({"width": 320, "height": 480})
     page.locator(f"#{LABEL} button:has-text('cite')").click()

@@ -301,6 +301,14 @@ class TestOrderOfThePast:
             shuffled = causal(x[[*order, T]], w)
             np.testing.assert_allclose(shuffled[T], causal(x, w)[T], **CLOSE)
 
+    def test_scores_that_depend_on_positions_notice_it(self):
+        x, w = normal(0, 4, 3), matrices(1, 3)
+        distance = np.subtract.outer(np.arange(4.0), np.arange(4.0))
+        one, other = (
+            self_attention(y, *w, causal=True, bias=-distance)[3] for y in (x, x[[1, 0, 2, 3]])
+        )
+        assert not np.allclose(one, other, atol=1e-3)
+
 
 class TestTwoLayersOrder:
     """thm-two-layers-order: the last row of two causal layers depends on the order of the words."""

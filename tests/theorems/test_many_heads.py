@@ -63,6 +63,11 @@ class TestOneMixture:
         sharp = softmax([1e4, 0.0])
         np.testing.assert_allclose(sharp @ np.hstack([u, w]), [2, 3])
 
+    @given(st.floats(-100, 100))
+    def test_a_narrow_head_cannot_choose_its_weights_freely(self, query):
+        # With one column, the word with the middle key never gets more than a third.
+        assert softmax(query * np.array([0.0, 1.0, 2.0]))[1] <= 1 / 3 + 1e-12
+
     @given(SEEDS, st.integers(1, 5))
     def test_two_heads_with_the_same_weights_are_one(self, seed, T):
         value, shares = normal(seed, T, 4), softmax(normal(seed + 1, T))

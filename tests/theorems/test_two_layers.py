@@ -5,6 +5,7 @@ theorem. Hypotheses are dropped once, so that a check that cannot fail would be 
 """
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from tests.support.arrays import normals
 from tests.support.digits import mp50
 
 SEEDS = st.integers(0, 10**6)
+A, B, C, X = range(4)
 TEXTS = st.lists(st.integers(1, 3), min_size=2, max_size=7).map(lambda words: [0, *words])
 
 
@@ -85,8 +87,14 @@ class TestOneLayerWithoutPositions:
         )
         assert not np.allclose(one, other, atol=1e-3)
 
+    def test_it_needs_scores_without_positions(self):
+        # What is near is heard more, and whoever is heard loses votes: both texts come out right.
+        for text, answer in (((A, B, X, C, A), B), ((A, C, X, B, A), C)):
+            loud = [math.exp(-0.5 * (4 - j)) for j in range(5)]
+            loss = {word: loud[text.index(word)] / sum(loud) for word in (B, C)}
+            assert min(loss, key=loss.__getitem__) == answer
 
-A, B, C, X = range(4)
+
 FOUR = ((A, B, X, C, A), (X, B, A, C, A), (A, C, X, B, A), (X, C, A, B, A))
 ANSWERS = (1, -1, -1, 1)  # what followed a: b, c, c, b
 
@@ -123,6 +131,16 @@ class TestOneHeadOneLayer:
             for text, answer in zip(FOUR, ANSWERS, strict=True)
         ]
         assert sum(right) == 3
+
+    def test_a_network_after_the_head_can(self):
+        # The head averages unit vectors of (position, word); the network finds a, and what follows.
+        for text, answer in zip(FOUR, ANSWERS, strict=True):
+            row = {(p, w): Fraction(text[p] == w, 5) for p in range(5) for w in range(4)}
+            votes = [
+                sum(max(Fraction(0), 5 * row[p, A] + 5 * row[p + 1, w] - 1) for p in range(4))
+                for w in (B, C)
+            ]
+            assert votes[0] - votes[1] == answer
 
     def test_several_heads_can(self):
         # Head p hears position p + 1, unless p drowns it: p is loud where it is not a.

@@ -76,6 +76,14 @@ class TestMaskAlone:
         out = stack(x, seed, causal_mask(T))
         np.testing.assert_allclose(out, np.tile(out[0], (T, 1)), rtol=1e-6, atol=1e-7)
 
+    @given(SEEDS, st.integers(1, 8))
+    def test_with_rotations_and_biases_they_stay_equal_too(self, seed, T):
+        x, (w_q, w_k, w_v) = np.tile(normal(seed, 4), (T, 1)), normal(seed + 1, 3, 4, 4)
+        turned = [rotate_pairs(x @ w, np.arange(T), base=100) for w in (w_q, w_k)]
+        bias = -np.subtract.outer(np.arange(T), np.arange(T)) / 2
+        weights = attention_weights(scaled_scores(*turned) + bias, mask=causal_mask(T))
+        np.testing.assert_allclose(weights @ (x @ w_v), x @ w_v, **CLOSE)
+
     def test_with_an_encoding_they_do_not(self):
         out = stack(np.tile(normal(0, 4), (5, 1)) + sinusoidal_encoding(5, 4), 0, causal_mask(5))
         assert np.ptp(out, axis=0).max() > 0.1

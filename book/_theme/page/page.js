@@ -151,6 +151,8 @@
     });
     var strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
     if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;
+    var list = document.querySelector(".part"), current = list && list.querySelector("[aria-current]");
+    if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2; // long lists: their middle
     unfold();
     addEventListener("hashchange", unfold);
   });
