@@ -133,14 +133,16 @@ def snippets(name: str) -> dict[str, str]:
     load_it = (
         f'from selfattn_ref.worked_examples import load\n\ncall = load("{name}").calls[{place}]\n'
     )
-    called = textwrap.fill(
-        f"{mine}({repr(call).partition('(')[2]}", 74, initial_indent="# ", subsequent_indent="#   "
-    )
+    given = {n: x for n, x in call.arguments.items() if hasattr(x, "shape")}
+    args = [n for n in given if n not in call.kwargs]
+    entries = [
+        n if n in args else f"{n}={n if n in given else x}" for n, x in call.arguments.items()
+    ]
+    result = f"{mine}({', '.join(entries)})"
+    called = textwrap.fill(f"called as {result}", 74, initial_indent="# ", subsequent_indent="#   ")
 
     def converted(array: str, single: str) -> Iterator[str]:
         """Yield lines that give the arrays of the call to a library, in float32."""
-        given = {n: x for n, x in call.arguments.items() if hasattr(x, "shape")}
-        args = [n for n in given if n not in call.kwargs]
         together = len(args) > 1 and all(given[n].dtype == float for n in args)
         if together:
             each = f"{array}(x, dtype={single}) for x in call.args"
@@ -150,10 +152,6 @@ def snippets(name: str) -> dict[str, str]:
             if not together or n not in args:
                 of_dtype = f", dtype={single}" if x.dtype == float else ""
                 yield f'{n} = {array}(call.arguments["{n}"]{of_dtype})'
-        entries = [
-            n if n in args else f"{n}={n if n in given else x}" for n, x in call.arguments.items()
-        ]
-        result = f"{mine}({', '.join(entries)})"
         if call.expected is None:
             yield f"print(call.test(lambda *_, **keywords: {result}))"
         elif len(f"print(call.check({result}))") <= WIDTH:

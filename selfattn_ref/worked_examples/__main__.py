@@ -8,7 +8,8 @@
     python -m selfattn_ref.worked_examples export DIR
     python -m selfattn_ref.worked_examples verify "SA016@0.1.0#sha256:…"
 
-The exit code is 0 if all agrees, 1 if something differs, 2 if something could not be run.
+The exit code is 0 if all that could be asked agrees, 1 if something differs, 2 if something could
+not be run or nothing could be asked.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m selfattn_ref.worked_examples",
         description="Worked examples: small inputs whose every result is known.",
-        epilog="Exit code: 0 if all agrees, 1 if something differs, 2 if something could not run.",
+        epilog="Exit code: 0 if all that could be asked agrees, 1 if something differs, 2 if "
+        "something could not run or nothing could be asked.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -66,8 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="test a function of yours",
         description="Call module:function as f(query, key, value, **keywords), with mask, bias, "
         "scale, soft_cap, causal and offset where an example needs them; heads come already "
-        "repeated. In the place of another function it is called as that one. Modules in the "
-        "current folder are found.",
+        "repeated. Calls with keywords that it does not take are not asked. In place of another "
+        "function it is called as that one. Modules in the current folder are found.",
     )
     command.add_argument("id", metavar="ID", help="an example, or all")
     command.add_argument("target", metavar="MODULE:FUNCTION")
@@ -208,6 +210,11 @@ def check(
     count = f"{len(calls)} call{'' if len(calls) == 1 else 's'}"
     of = f"{len(examples)} example{'' if len(examples) == 1 else 's'}"
     print(f"{count} of {of}: {', '.join(parts)}")
+    lacking = Counter(name for call in calls for name in _not_taken(tested, call))
+    if lacking:
+        print(f"not asked for want of: {', '.join(f'{n} {c}' for n, c in lacking.most_common())}")
+        taken = ", ".join([*inspect.signature(tested).parameters][len(calls[0].args) :])
+        print(f"These are given by name; {target} takes {taken or 'none'}.")
     if 2 * outcomes["failed"] > len(calls) and not convert:
         print("Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.")
     if outcomes["failed"] or outcomes["not asked"] == len(calls):
@@ -241,7 +248,8 @@ def _tried(call: Call, function: Callable[..., Any], target: str) -> str:
     """Test one call, print what came of it, and return the outcome in a word."""
     unknown = _not_taken(function, call)
     if unknown:
-        print(f"{call.example} not asked: {_described(call)}: {target} takes no {unknown}")
+        lacking = ", ".join(unknown)
+        print(f"{call.example} not asked: {_described(call)}: {target} takes no {lacking}")
         return "not asked"
     try:
         agreement = call.test(function)
@@ -257,16 +265,16 @@ def _tried(call: Call, function: Callable[..., Any], target: str) -> str:
     return "right"
 
 
-def _not_taken(function: Callable[..., Any], call: Call) -> str:
-    """Return the keywords that a function cannot be given, in words; empty if it takes them all."""
+def _not_taken(function: Callable[..., Any], call: Call) -> list[str]:
+    """Return the keywords that a function cannot be given."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # it does not say what it takes
-        return ""
+        return []
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return ""
+        return []
     taken = {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
-    return ", ".join(name for name in call.kwargs if name not in taken)
+    return [name for name in call.kwargs if name not in taken]
 
 
 def _place(error: Exception) -> str:

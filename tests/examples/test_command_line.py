@@ -35,6 +35,14 @@ def plain(q, k, v, *, mask=None):
     return right(q, k, v, mask=mask)
 
 
+def named_otherwise(q, k, v, attn_mask=None, *, scale=None):
+    return right(q, k, v, mask=attn_mask, scale=scale)
+
+
+def bare(q, k, v, /):
+    return right(q, k, v)
+
+
 def scaled(q, k, v, *, scale):
     return right(q, k, v, scale=scale)
 
@@ -141,7 +149,24 @@ class TestCheck:
             "SA016 not asked: scaled_dot_product_attention(query, key, value, causal=True): "
             "mine:plain takes no causal"
         )
-        assert out.splitlines()[1:] == [line, "2 calls of 1 example: 1 right, 1 not asked"]
+        assert out.splitlines()[1:] == [
+            line,
+            "2 calls of 1 example: 1 right, 1 not asked",
+            "not asked for want of: causal 1",
+            "These are given by name; mine:plain takes mask.",
+        ]
+
+    def test_what_was_lacking_is_counted_in_the_end(self, run):
+        code, out, _ = run("check", "all", "mine:named_otherwise")
+        lacking = [[n for n in call.kwargs if n != "scale"] for _, call in cases()]
+        names = {name for names in lacking for name in names}
+        counted = {name: sum(name in names for names in lacking) for name in names}
+        *_, summary, wanted, taken = out.splitlines()
+        assert code == 0
+        assert f", {sum(map(bool, lacking))} not asked" in summary
+        told = wanted.removeprefix("not asked for want of: ").split(", ")
+        assert sorted(told) == sorted(f"{name} {n}" for name, n in counted.items())
+        assert taken == "These are given by name; mine:named_otherwise takes attn_mask, scale."
 
     def test_those_that_differ_are_named_in_the_end(self, run):
         code, out, _ = run("check", "all", "mine:wrong")
@@ -180,8 +205,13 @@ class TestCheck:
         assert out.splitlines()[-1] == "2 calls of 1 example: 1 right, 1 failed"
 
     def test_nothing_asked_is_the_code_2(self, run):
-        code, out, _ = run("check", "SA006", "mine:plain")
-        assert (code, out.splitlines()[-1]) == (2, "1 call of 1 example: 1 not asked")
+        code, out, _ = run("check", "SA006", "mine:bare")
+        assert code == 2
+        assert out.splitlines()[1:] == [
+            "1 call of 1 example: 1 not asked",
+            "not asked for want of: scale 1",
+            "These are given by name; mine:bare takes none.",
+        ]
 
     def test_another_function_is_chosen_by_an_option(self, run):
         code, out, _ = run("check", "SA005", "mine:softmax", "--function", "softmax")

@@ -120,6 +120,16 @@ class TestFiles:
     def test_the_schema_accepts_a_call_and_a_withdrawal(self):
         validate(json.loads(TEXTS["SA002"]) | {"calls": [SOFTMAX], "withdrawn": WITHDRAWN})
 
+    def test_no_two_topics_are_one_in_singular_and_plural(self):
+        topics = {topic for document in DOCUMENTS.values() for topic in document["topics"]}
+        assert {topic for topic in topics if f"{topic}s" in topics} == set()
+
+    @EVERY_EXAMPLE
+    def test_what_makes_a_causal_call_has_the_topic(self, name):
+        calls = DOCUMENTS[name].get("calls", [])
+        causal = any(call.get("options", {}).get("causal") for call in calls)
+        assert not causal or "causal" in DOCUMENTS[name]["topics"]
+
     @EVERY_EXAMPLE
     def test_its_arrays_are_rectangular_its_inputs_short_and_its_indices_within(self, name):
         inputs = DOCUMENTS[name]["inputs"]

@@ -1,5 +1,6 @@
 """The catalog of wrong attentions: each is caught, named, and wrong in one step."""
 
+import itertools
 import re
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import selfattn_ref
 from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, load, slips
+from selfattn_ref.worked_examples._tolerance import visible
 from tests.examples.each import each
 from tests.support import loops
 
@@ -119,6 +121,46 @@ class TestAccusations:
     def test_a_right_function_is_never_accused(self, call, right):
         call.test(right)
         assert not call.differs_from(right)
+
+    def test_a_variant_is_named_in_every_dtype(self):
+        # torch.masked_fill(scores, ~mask, 1e-9), in place of −1e9
+        for call in MATRIX["hidden-scores-are-zero"]:
+            query, key, value = call.args
+            scores = slips._scores(query, key, **call.kwargs)
+            seen = visible(scores.shape, call.kwargs)
+            result = slips._softmax(np.where(seen, scores, 1e-9)) @ value
+            for dtype in (np.float64, np.float32):
+                with pytest.raises(WorkedExampleMismatch) as caught:
+                    call.check(result.astype(dtype))
+                assert "hidden-scores-are-zero" in caught.value.slips
+
+    @each(CALLS)
+    def test_what_is_right_in_float32_is_no_slip(self, call):
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], call.expected.shape)
+        for answer in (call.conventions or {"": call.expected}).values():
+            for part in (0.01, 0.999):
+                with pytest.raises(WorkedExampleMismatch) as caught:
+                    call.check(answer + part * signs * call.allowed("float32")["result"])
+                assert caught.value.slips == ()
+
+    def test_no_slip_is_named_for_the_output_of_another_however_near(self):
+        def near(a, b, limits):
+            same = a.shape == b.shape and np.isclose(a, b, rtol=0.0, atol=limits.max())
+            return np.all(same)
+
+        found = set()
+        for call in {call.example: call for call in CALLS}.values():
+            wrong = [slip for slip in slips.SLIPS.values() if call in MATRIX[slip.id]]
+            outputs = {slip.id: slip(*call.args, **call.kwargs) for slip in wrong}
+            narrow, wide = (call.allowed(dtype)["result"] for dtype in ("float64", "float32"))
+            for (name, output), (other, its) in itertools.permutations(outputs.items(), 2):
+                if near(output, its, wide) and not near(output, its, narrow):
+                    with pytest.raises(WorkedExampleMismatch) as caught:
+                        call.check(output)
+                    assert name in caught.value.slips
+                    assert other not in caught.value.slips
+                    found.add(frozenset([name, other]))
+        assert found
 
     @each(CALLS)
     def test_a_wrong_number_alone_is_no_slip(self, call):

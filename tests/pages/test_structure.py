@@ -72,6 +72,14 @@ class TestAllPages:
                 for name in names:  # time: one page measures what a step of generation takes
                     assert name.split(".")[0] in {"numpy", "selfattn_ref", "time"}, name
 
+    def test_a_folded_program_runs_as_it_stands(self, capsys: pytest.CaptureFixture[str]) -> None:
+        from selfattn_ref.worked_examples import load
+
+        text = (BOOK / "reference" / "data-format.md").read_text(encoding="utf-8")
+        (cell,) = (cell for cell in cells(text) if "hide-input" in cell.tags)
+        exec(cell.code, {})
+        assert capsys.readouterr().out.endswith(f"\n{load('SA005').digest}\n")
+
     @EVERY_PAGE
     def test_every_figure_has_a_caption_and_a_description(self, page: Path) -> None:
         for cell in cells(page.read_text(encoding="utf-8")):

@@ -343,10 +343,12 @@ var bookChecker = (function () {
         if (agrees(turned(array.values), turned(units))) verdict.exchanged = pair;
       });
     }
-    // What print() writes does not name its dtype: say so if float32 explains it.
-    if (dtype === "float64" && fits && !array.boolean && !verdict.slips.length) {
+    // What print() writes does not name its dtype: say so if float32 explains it. What is wrong in
+    // float32, too, may be a variant of a slip.
+    if (dtype === "float64" && !array.boolean && verdict.state !== "few" && !verdict.slips.length) {
       var wide = limitsOf(example, answer, "float32");
-      verdict.single = nearest(answer, array.values, wide, units).wrong.length ? slipsLike(answer, shape, array.values, wide, units) : ["right"];
+      verdict.single = fits && !nearest(answer, array.values, wide, units).wrong.length;
+      if (!verdict.single) verdict.slips = slipsLike(answer, shape, array.values, wide, units);
     }
     verdict.other = example.answers.find(function (other) {
       return !other.written && other.boolean === array.boolean && same(other.shape, array.shape) && !same(other.expected, expected) &&
@@ -452,13 +454,14 @@ var bookChecker = (function () {
         given.length && answer.shape ? ". The result is " + times(answer.shape) + "." : given.length ? "." : ""),
       answer.raises ? "" : make("div", { "class": "highlight-python" }, make("pre", {},
         "from selfattn_ref.worked_examples import load\ncall = load(\"" + name + "\").calls[" + answer.call + "]\n" +
-        "print(" + mine + "(*call.args, **call.kwargs))"))
+        "print(" + mine + "(*call.args, **call.kwargs))")),
+      answer.raises ? "" : make("p", {}, "The arrays are NumPy’s: ", link(page + "#test", "lines for PyTorch and JAX"), " convert them.")
     );
   }
 
   function say(mark, headline, rest) {
     status.textContent = "";
-    status.className = mark === "✓" ? "right" : mark ? "wrong" : "";
+    status.className = mark === "✓" ? "right" : mark === "✗" ? "wrong" : "";
     if (headline) status.append(make("strong", {}, mark && make("span", { "aria-hidden": "true" }, mark + " "), headline));
     fill(status, [rest]);
   }
@@ -487,6 +490,11 @@ var bookChecker = (function () {
     if (verdict.state === "shape") {
       return say("✗", verdict.right || verdict.inOrder || verdict.exchanged ? "The right numbers in another shape." : "Another shape.",
         [" Yours is " + times(array.shape) + ", expected is " + times(answer.shape) + "."].concat(verdict.right ? follows : slip));
+    }
+    if (verdict.single && verdict.state === "differs") {
+      var button = make("button", { type: "button" }, "Compare as float32");
+      button.addEventListener("click", function () { dtype.value = "float32"; byHand = true; show(false); dtype.focus(); });
+      return say("?", "Differs as float64, agrees as float32.", [" Was any of it computed in float32? ", button]);
     }
     say("✗", "Differs in " + found.wrong.length + " of " + entries(count) + ".", slip);
   }
@@ -520,12 +528,7 @@ var bookChecker = (function () {
     if (verdict.exchanged) {
       row("To mend", array.shape.length === 2 ? "Transpose it: then it agrees." : "Exchange the axes " + verdict.exchanged.join(" and ") + ": then it agrees.");
     } else if (verdict.inOrder) row("To mend", "Reshape it to " + times(answer.shape) + ": then it agrees.");
-    if (verdict.single && verdict.single.length) {
-      var button = make("button", { type: "button" }, "Compare as float32");
-      button.addEventListener("click", function () { dtype.value = "float32"; byHand = true; show(false); dtype.focus(); });
-      row("Precision", "In float32 " + (verdict.single[0] === "right" ? "it agrees" : "it is what " + verdict.single.join(" or ") + (verdict.single.length > 1 ? " give" : " gives")) +
-        ". Was any of it computed in float32? ", button);
-    } else if (answer.attention && !verdict.right && !verdict.slips.length && !verdict.exchanged && !verdict.inOrder && !verdict.other && verdict.state !== "few") {
+    if (answer.attention && !verdict.right && !verdict.single && !verdict.slips.length && !verdict.exchanged && !verdict.inOrder && !verdict.other && verdict.state !== "few") {
       row("Looks like", "none of the ", link("examples/slips.html", "known slips"), ".");
     }
     if (verdict.other) {
