@@ -1,14 +1,21 @@
 """Require a caption and a description of every image, and a wide figure for a wide drawing.
 
-The drawings of the cells are elements of the page, so that they follow the reader's theme.
+The drawings of the cells are elements of the page, so that they follow the reader's theme. A page
+loads the scripts of the figures on it that answer back, and no others.
 """
 
+import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
+
+SCRIPTS = Path(__file__).parents[1] / "_lib" / "live"
+LIVE = re.compile(r'data-live="(\w+)"')
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +49,29 @@ class Figures(SphinxPostTransform):
         return above
 
 
+def copy_scripts(app: Sphinx) -> None:
+    """Put the scripts of the figures into the site."""
+    if app.builder.format == "html":
+        shutil.copytree(
+            SCRIPTS,
+            Path(app.outdir, "_static", "live"),
+            ignore=lambda _, names: [name for name in names if not name.endswith(".js")],
+            dirs_exist_ok=True,
+        )
+
+
+def load_scripts(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Name the scripts of the figures on a page, what they share first."""
+    drawings = doctree.findall(nodes.raw) if doctree else ()
+    names = sorted({name for drawing in drawings for name in LIVE.findall(drawing.astext())})
+    context["figure_scripts"] = [f"live/{name}.js" for name in ("live", *names) if names]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.add_post_transform(Figures)
+    app.connect("builder-inited", copy_scripts)
+    app.connect("html-page-context", load_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

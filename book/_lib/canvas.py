@@ -6,7 +6,9 @@ put where nothing stands, and a drawing whose texts overlap is refused.
 """
 
 import itertools
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from html import escape
 from importlib.util import find_spec
@@ -97,6 +99,18 @@ class Canvas:
         self._marks: list[Array] = [NOWHERE]
         self._quiet: list[Array] = [NOWHERE]
         self._dots: list[tuple[float, float]] = []
+        self._part = ""
+        # For scripts, where data has its place: the origin, x and y, and the pixels of a unit.
+        self.frames: dict[str, list[float]] = {}
+
+    @contextmanager
+    def part(self, name: str, at: Pair | None = None) -> Iterator[None]:
+        """Name for a script what is drawn within; `at` is the point that it moves with."""
+        before = self._part
+        place = "" if at is None else f' data-at="{short(at[0])} {short(at[1])}"'
+        self._part = f' data-part="{name}"{place}'
+        yield
+        self._part = before
 
     def path(
         self,
@@ -113,7 +127,9 @@ class Canvas:
         line = np.asarray(points, dtype=float)
         if keep_off:
             (self._marks if keep_off == 1 else self._quiet).append(sampled(line))
-        self._shapes.append(f'<path class="{look}" d="{_steps(line)}{"z" if closed else ""}"/>')
+        self._shapes.append(
+            f'<path{self._part} class="{look}" d="{_steps(line)}{"z" if closed else ""}"/>'
+        )
 
     def walks(self, steps: Array, origin: Pair, unit: Pair, look: str) -> None:
         """Draw walks, one a row, of steps of one unit up or down; labels may stand on them.
@@ -127,7 +143,9 @@ class Canvas:
             paths.append(f'<path d="M0 0{way}"/>')
         a, b = (f"{size:.4f}" for size in unit)
         place = f"matrix({a} -{b} {a} {b} {short(origin[0])} {short(origin[1])})"
-        self._shapes.append(f'<g class="{look}" transform="{place}">{"".join(paths)}</g>')
+        self._shapes.append(
+            f'<g{self._part} class="{look}" transform="{place}">{"".join(paths)}</g>'
+        )
 
     def ribbon(
         self, start: tuple[float, float], end: tuple[float, float], wide: float, look: str
@@ -142,14 +160,14 @@ class Canvas:
         half = wide / 2
         there, back = bend(y - half, z - half, b), bend(z + half, y + half, a)
         d = f"M{short(a)} {y - half:.2f}{there}v{wide:.2f}{back}z"
-        self._shapes.append(f'<path class="{look} fill" d="{d}"/>')
+        self._shapes.append(f'<path{self._part} class="{look} fill" d="{d}"/>')
 
     def rectangle(self, box: Box, look: str, strength: float = 1) -> None:
         """Fill a rectangle, as strongly as said; labels may stand on it."""
         x, y, w, h = box.left, box.top, box.right - box.left, box.bottom - box.top
         shade = "" if strength == 1 else f' fill-opacity="{f"{strength:.2f}".lstrip("0")}"'
         self._shapes.append(
-            f'<rect class="{look}" x="{short(x)}" y="{short(y)}" width="{short(w)}" '
+            f'<rect{self._part} class="{look}" x="{short(x)}" y="{short(y)}" width="{short(w)}" '
             f'height="{short(h)}"{shade}/>'
         )
 
@@ -160,7 +178,8 @@ class Canvas:
         self._dots.append((x, y))
         self._marks.append(np.array([x, y]) + radius * np.stack([np.cos(turn), np.sin(turn)], -1))
         self._shapes.append(
-            f'<circle class="{look}" cx="{short(x)}" cy="{short(y)}" r="{short(radius)}"/>'
+            f'<circle{self._part} class="{look}" '
+            f'cx="{short(x)}" cy="{short(y)}" r="{short(radius)}"/>'
         )
 
     def arrow(self, start: Pair, end: Pair, look: str) -> None:
@@ -192,7 +211,9 @@ class Canvas:
         attributes += [f'text-anchor="{anchor}"'] if anchor != "start" else []
         attributes += [f'font-size="{short(size)}"'] if size != NAME else []
         attributes += ['font-weight="600"'] if bold else []
-        self._texts.append(f"<text {' '.join(attributes)}>{escape(text, quote=False)}</text>")
+        self._texts.append(
+            f"<text{self._part} {' '.join(attributes)}>{escape(text, quote=False)}</text>"
+        )
 
     def box(self, spot: Spot, text: str, size: float = NAME, bold: bool = False) -> Box:
         """Return the room that a text takes, as a browser counts it: from ascender to descender."""
@@ -255,9 +276,10 @@ class Canvas:
                     )
         w, h = short(self.width), short(self.height)
         inside = "".join(self._shapes + self._texts)
+        places = f' data-frames="{escape(json.dumps(self.frames))}"' if self.frames else ""
         return (
             f'<svg class="{look}" viewBox="0 0 {w} {h}" width="{w}" height="{h}" '
-            f'font-size="{NAME}" aria-hidden="true">{inside}</svg>'
+            f'font-size="{NAME}" aria-hidden="true"{places}>{inside}</svg>'
         )
 
 

@@ -89,6 +89,11 @@ class Frame:
             axis=-1,
         )
 
+    def tell(self, name: str) -> None:
+        """Tell the scripts where data has its place, under a name."""
+        origin, unit = self((0, 0)), self((1, 1)) - self((0, 0))
+        self.canvas.frames[name] = [round(float(v), 4) for v in (*origin, unit[0], -unit[1])]
+
     def x_axis(self, ticks: Iterable[tuple[float, str]], label: str, lines: bool = False) -> None:
         """Write numbers and a name below the frame."""
         box, canvas = self.box, self.canvas

@@ -1,0 +1,327 @@
+// What the figures that answer back have in common: a state, the address that names it, and three ways to
+// change it (pointer, touch, keyboard). Python has drawn the start; a figure's own script says what follows
+// from a state (`compute`), how the drawing shows that (`draw`), and which numbers are said (`says`).
+const bookFigures = (() => {
+  "use strict";
+  const kinds = {}, figures = [];
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const pen = document.createElement("canvas").getContext("2d");
+
+  const copy = (value) => JSON.parse(JSON.stringify(value));
+  const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+  const round = (value) => Number(value.toFixed(4));
+  const pixel = (value) => Math.round(value * 100) / 100;
+
+  // A number as the pages write it: a true minus sign, and none before zero.
+  function number(value, digits = 2) {
+    const text = value.toFixed(digits);
+    return Number(text) ? text.replace("-", "−") : text.replace("-", "");
+  }
+
+  const vector = (values, digits) => `(${values.map((value) => number(value, digits)).join(", ")})`;
+
+  function softmax(scores) {
+    const most = Math.max(...scores), parts = scores.map((score) => Math.exp(score - most));
+    const whole = parts.reduce((sum, part) => sum + part, 0);
+    return parts.map((part) => part / whole);
+  }
+
+  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+  // What lies between two values of the same form.
+  function between(a, b, t) {
+    if (typeof a === "number" && typeof b === "number") return a + (b - a) * t;
+    if (!a || !b || typeof b !== "object" || Object.keys(a).length !== Object.keys(b).length) return b;
+    if (Array.isArray(b)) return b.map((one, i) => between(a[i], one, t));
+    return Object.fromEntries(Object.entries(b).map(([key, one]) => [key, between(a[key], one, t)]));
+  }
+
+  // One of the two layouts of a drawing.
+  class View {
+    constructor(svg) {
+      this.svg = svg;
+      this.frames = JSON.parse(svg.dataset.frames || "{}");
+      this.parts = {};
+      for (const one of svg.querySelectorAll("[data-part]")) (this.parts[one.dataset.part] ||= []).push(one);
+      [this.width, this.height] = svg.getAttribute("viewBox").split(" ").slice(2).map(Number);
+      const picture = make("g", { "aria-hidden": true });
+      picture.append(...svg.childNodes);
+      svg.append(picture);
+      svg.removeAttribute("aria-hidden");
+    }
+
+    place(frame, [x, y]) {
+      const [left, low, right, up] = this.frames[frame];
+      return [left + right * x, low - up * y];
+    }
+
+    value(frame, [x, y]) {
+      const [left, low, right, up] = this.frames[frame];
+      return [(x - left) / right, (low - y) / up];
+    }
+
+    set(part, attributes) {
+      for (const one of this.parts[part]) for (const name in attributes) one.setAttribute(name, attributes[name]);
+    }
+
+    text(part, words) { for (const one of this.parts[part]) one.textContent = words; }
+
+    look(part, look, has) { for (const one of this.parts[part]) one.classList.toggle(look, has); }
+
+    show(part, shown) { for (const one of this.parts[part]) one.style.display = shown ? "" : "none"; }
+
+    // Put what was drawn with a point `at` where that point is now.
+    move(part, [x, y]) {
+      for (const one of this.parts[part]) {
+        const [a, b] = one.dataset.at.split(" ").map(Number);
+        one.setAttribute("transform", `translate(${pixel(x - a)} ${pixel(y - b)})`);
+      }
+    }
+
+    path(part, points, closed) {
+      this.set(part, { d: "M" + points.map((point) => point.map(pixel).join(" ")).join("L") + (closed ? "z" : "") });
+    }
+
+    // As `Canvas.arrow` draws it: a line and a head.
+    arrow(part, a, b) {
+      const [line, head] = this.parts[part], long = Math.hypot(b[0] - a[0], b[1] - a[1]);
+      const along = long ? [(b[0] - a[0]) / long, (b[1] - a[1]) / long] : [1, 0];
+      const at = (back, aside) => [0, 1].map((i) => pixel(b[i] - back * along[i] + aside * [-along[1], along[0]][i])).join(" ");
+      for (const one of [line, head]) one.style.display = long < 1 ? "none" : "";
+      line.setAttribute("d", long > 9 ? `M${a.map(pixel).join(" ")}L${at(9, 0)}` : "");
+      const size = Math.min(1, long / 10);
+      head.setAttribute("d", `M${at(10 * size, 4.5 * size)}L${at(0, 0)}L${at(10 * size, -4.5 * size)}z`);
+    }
+
+    ribbon(part, [a, y], [b, z], wide) {
+      const middle = (a + b) / 2, half = wide / 2;
+      const bend = (from, to, x) => `C${middle} ${pixel(from)} ${middle} ${pixel(to)} ${x} ${pixel(to)}`;
+      this.set(part, { d: `M${a} ${pixel(y - half)}${bend(y - half, z - half, b)}v${pixel(wide)}${bend(z + half, y + half, a)}z` });
+    }
+
+    // Write names beside their points, [part, point] each, where nothing else is written.
+    labels(named) {
+      const taken = named.map(([, [x, y]]) => [x - 5, y - 5, x + 5, y + 5]);
+      const over = (a, b) => Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
+      const cost = (box, own) => taken.reduce((sum, other, i) => sum + (i === own ? 0 : over(box, other)), 0) +
+        999 * (Math.max(0, -box[0]) + Math.max(0, box[2] - this.width) + Math.max(0, -box[1]) + Math.max(0, box[3] - this.height));
+      named.forEach(([part, [x, y]], own) => {
+        const text = this.parts[part].find((one) => one.localName === "text");
+        if (!text.home) {
+          const [a, b] = text.dataset.at.split(" ").map(Number);
+          text.home = [text.getAttribute("x") - a, text.getAttribute("y") - b, text.getAttribute("text-anchor") || "start"];
+        }
+        pen.font = `600 14px ${getComputedStyle(text).fontFamily}`;
+        const long = pen.measureText(text.textContent).width, spots = [text.home];
+        for (const reach of [9, 17, 28, 40]) {
+          for (const turn of [0, 45, -45, 90, -90, 135, -135, 180]) {
+            const right = Math.cos(turn * Math.PI / 180), up = Math.sin(turn * Math.PI / 180);
+            spots.push([reach * right, 4.5 - (reach + 4) * up, Math.abs(right) < 0.4 ? "middle" : right > 0 ? "start" : "end"]);
+          }
+        }
+        const boxOf = ([right, down, anchor]) => {
+          const left = x + right - long * { start: 0, middle: 0.5, end: 1 }[anchor];
+          return [left, y + down - 11, left + long, y + down + 3];
+        };
+        const costs = spots.map((one) => cost(boxOf(one), own)), spot = spots[costs.indexOf(Math.min(...costs))];
+        taken.push(boxOf(spot));
+        for (const one of this.parts[part]) {
+          if (one === text) Object.entries({ x: pixel(x + spot[0]), y: pixel(y + spot[1]), "text-anchor": spot[2] }).forEach((pair) => one.setAttribute(...pair));
+          else one.style.display = "none"; // the thread of a name that stood far off
+        }
+      });
+    }
+  }
+
+  function make(tag, attributes, text) {
+    const svg = /^(g|circle|rect|path|text)$/.test(tag);
+    const one = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+    for (const name in attributes) one.setAttribute(name, attributes[name]);
+    if (text) one.textContent = text;
+    return one;
+  }
+
+  class Figure {
+    constructor(root, name) {
+      Object.assign(this, JSON.parse(root.querySelector("script").textContent));
+      this.root = root;
+      this.name = name;
+      this.kind = kinds[name];
+      this.id = (root.closest("figure") || root).id;
+      this.picture = root.querySelector(".picture");
+      this.views = [...root.querySelectorAll(".picture > svg")].map((svg) => new View(svg));
+      this.state = this.shown = copy(this.start);
+      this.result = this.kind.compute(this.state, this.data);
+      this.picture.setAttribute("role", "group");
+      this.picture.setAttribute("aria-label", `At the start: ${this.picture.getAttribute("aria-label")}`);
+      this.status = make("p", { role: "status", class: "unseen" });
+      root.append(this.status);
+      root.querySelector(".controls").hidden = false;
+      for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => this.put(JSON.parse(button.dataset.put), true);
+      for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
+      for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: Number(input.value) });
+      root.querySelector(".reset").onclick = () => { if (this.kind.stop) this.kind.stop(this); this.put(copy(this.start), true); };
+      this.handles = (this.kind.handles || []).map((one) => ({
+        step: 0.1,
+        at: (state) => state[one.key],
+        put: (state, point) => ({ [one.key]: point }),
+        text: (state) => vector(state[one.key]),
+        ...one,
+      }));
+      for (const view of this.views) view.grips = this.handles.map((handle) => this.grip(view, handle));
+      if (this.kind.begin) this.kind.begin(this);
+      addEventListener("hashchange", () => this.recall());
+      this.tell();
+      this.recall();
+    }
+
+    // A place to hold: for the pointer, for a finger, for the arrow keys.
+    grip(view, handle) {
+      const grip = make("g", { class: "grip", tabindex: 0, role: "slider", "aria-label": handle.name });
+      grip.append(make("circle", { r: 18 }), make("circle", { class: "halo", r: 11 }));
+      const limits = this.limits[handle.key] || [];
+      const [low, high] = Array.isArray(limits[0]) ? limits[0] : limits;
+      if (low !== undefined) { grip.setAttribute("aria-valuemin", low); grip.setAttribute("aria-valuemax", high); }
+      grip.onkeydown = (event) => {
+        const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+        if (!way && event.key !== "Home") return;
+        event.preventDefault();
+        const step = handle.step * (event.shiftKey ? 5 : 1), from = handle.at(this.state);
+        this.put(way ? handle.put(this.state, from.map((x, i) => round(x + step * (way[i] || 0)))) : handle.put(this.state, handle.at(this.start)));
+      };
+      grip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // or the page would scroll
+      grip.onpointerdown = (event) => {
+        if (event.button) return;
+        event.preventDefault();
+        const [x, y] = this.point(view, event); // of two that overlap, the nearer
+        const far = view.grips.map((_, i) => Math.hypot(...view.place(this.handles[i].frame, this.handles[i].at(this.state)).map((at, axis) => at - [x, y][axis])));
+        const held = far.indexOf(Math.min(...far)), { frame, at, put } = this.handles[held];
+        const from = view.place(frame, at(this.state)), off = [from[0] - x, from[1] - y];
+        view.grips[held].focus({ preventScroll: true });
+        grip.setPointerCapture(event.pointerId);
+        this.root.classList.add("held");
+        grip.onpointermove = (moved) => {
+          const now = this.point(view, moved);
+          this.put(put(this.state, view.value(frame, [now[0] + off[0], now[1] + off[1]]).map((value) => Number(value.toFixed(2)))));
+        };
+        grip.onpointerup = grip.onpointercancel = () => {
+          grip.onpointermove = null;
+          this.root.classList.remove("held");
+        };
+      };
+      view.svg.append(grip);
+      return grip;
+    }
+
+    point(view, event) {
+      const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(view.svg.getScreenCTM().inverse());
+      return [at.x, at.y];
+    }
+
+    // Keep what a state says within the limits; what it does not say, or says wrongly, stays as it is.
+    clean(patch) {
+      const state = copy(this.state);
+      for (const key in patch) {
+        const limits = this.limits[key];
+        const within = (value, i) => {
+          const [low, high] = Array.isArray(limits[0]) ? limits[i] : limits;
+          return Math.min(high, Math.max(low, value));
+        };
+        if (!limits) state[key] = patch[key];
+        else if (typeof patch[key] === "string") state[key] = limits.includes(patch[key]) ? patch[key] : state[key];
+        else state[key] = Array.isArray(patch[key]) ? patch[key].map(within) : within(patch[key], 0);
+      }
+      return state;
+    }
+
+    // Change a part of the state, gliding there if that was asked for.
+    put(patch, glide) {
+      const from = { state: this.shown, result: this.result };
+      this.state = this.clean(patch);
+      this.result = this.kind.compute(this.state, this.data);
+      cancelAnimationFrame(this.frame);
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.rest(), 500);
+      if (!glide || calm.matches) return this.draw(this.state, this.result);
+      const began = performance.now(), to = { state: this.state, result: this.result };
+      const step = (now) => {
+        const t = Math.min(1, Math.max(0, (now - began) / 300)), way = between(from, to, t * (2 - t));
+        if (t < 1) this.frame = requestAnimationFrame(step);
+        this.draw(t < 1 ? way.state : to.state, t < 1 ? way.result : to.result);
+      };
+      this.frame = requestAnimationFrame(step);
+    }
+
+    draw(state, result) {
+      this.shown = state;
+      for (const view of this.views) this.kind.draw(view, state, result, this);
+      const said = this.kind.says(state, result, this);
+      for (const key in said) {
+        for (const one of this.root.querySelectorAll(`[data-say="${key}"]`)) one.textContent = said[key];
+        for (const one of document.querySelectorAll(`main .live-${key}`)) one.textContent = said[key];
+      }
+      this.tell();
+    }
+
+    // Bring the controls up to date.
+    tell() {
+      for (const button of this.root.querySelectorAll("[data-put]")) {
+        const puts = JSON.parse(button.dataset.put);
+        button.setAttribute("aria-pressed", Object.keys(puts).every((key) => same(puts[key], this.state[key])));
+      }
+      for (const input of this.root.querySelectorAll("input[data-key]")) {
+        const key = input.dataset.key, words = this.kind.dials && this.kind.dials[key];
+        const text = words ? words(this.state, this.result) : number(this.state[key]);
+        input.value = this.state[key];
+        input.setAttribute("aria-valuetext", text);
+        input.closest("label").querySelector("output").textContent = text;
+      }
+      for (const view of this.views) {
+        view.grips.forEach((grip, i) => {
+          const { at, text, frame, name } = this.handles[i], value = at(this.shown);
+          const [x, y] = view.place(frame, value).map(pixel);
+          grip.setAttribute("transform", `translate(${x} ${y})`);
+          grip.setAttribute("aria-label", typeof name === "function" ? name(this.state) : name);
+          grip.setAttribute("aria-valuenow", round(value[0]));
+          grip.setAttribute("aria-valuetext", text(this.state, this.result));
+        });
+      }
+    }
+
+    // When nothing moves any more: say it, and let the address name it.
+    rest() {
+      const says = this.root.querySelector(".says").textContent;
+      if (this.status.textContent !== says) this.status.textContent = says;
+      const query = new URLSearchParams();
+      for (const key in this.start) {
+        const value = this.state[key];
+        if (!same(value, this.start[key])) query.set(key, typeof value === "boolean" ? Number(value) : [value].flat().map((one) => (typeof one === "number" ? round(one) : one)).join(","));
+      }
+      const own = location.hash.split("?")[0] === `#${this.id}`;
+      if (query.size || own) history.replaceState(null, "", location.href.split("#")[0] + (query.size ? `#${this.id}?${decodeURIComponent(query)}` : ""));
+    }
+
+    // Take the state that the address names.
+    recall() {
+      const [id, query] = decodeURIComponent(location.hash).split("?");
+      if (id !== `#${this.id}` || query === undefined) return;
+      const asked = new URLSearchParams(query), patch = {};
+      for (const [key, start] of Object.entries(this.start)) {
+        if (!asked.has(key)) continue;
+        const text = asked.get(key), many = text.split(",").map(Number);
+        if (typeof start === "boolean") patch[key] = text === "1";
+        else if (typeof start === "string") patch[key] = text;
+        else if (many.every(isFinite) && many.length === [start].flat().length) patch[key] = Array.isArray(start) ? many : many[0];
+      }
+      this.put({ ...copy(this.start), ...patch });
+      this.root.closest("figure").scrollIntoView();
+    }
+  }
+
+  function define(name, kind) {
+    kinds[name] = kind;
+    for (const root of document.querySelectorAll(`[data-live="${name}"]`)) figures.push(new Figure(root, name));
+  }
+
+  return { define, figures, kinds, number, vector, softmax, dot, make, pixel, calm };
+})();

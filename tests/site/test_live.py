@@ -1,0 +1,328 @@
+"""The figures that answer back: complete without script, then moved by every kind of hand.
+
+What is asked of all of them stands here; what the numbers of one have to be, in tests/site/live.
+`make check-site`.
+"""
+
+import functools
+import importlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+
+from tools.serve_book import SITE
+from tools.site.access import TAGS, axe
+from tools.site.visit import launched
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = sorted(path.stem for path in (ROOT / "book/_lib/live").glob("*.js") if path.stem != "live")
+ON_PAGES = {
+    path: re.findall(r'data-live="(\w+)"', path.read_text("utf-8")) for path in SITE.rglob("*.html")
+}
+# What a drawing shows: for each part its look, its words and its place, of a path five points.
+SHOWN = """(root) => [...root.querySelectorAll("[data-part]")].map((one) => [
+    one.dataset.part, one.localName, one.textContent, one.getAttribute("class") || "",
+    one.style.display,
+    ...["x", "y", "cx", "cy", "width", "height"].map((name) => one.getAttribute(name) || ""),
+    one.getAttribute("transform") || "translate(0 0)",
+    ...(one.localName === "path" && one.getAttribute("d") ? [0, .25, .5, .75, 1] : [])
+        .map((share) => one.getPointAtLength(share * one.getTotalLength()))
+        .map((at) => `${at.x} ${at.y}`)])"""
+AXE = """async (root, tags) => (await axe.run(root, {
+        runOnly: tags, resultTypes: ["violations"], preload: false }))
+    .violations.map((rule) => [rule.id, rule.nodes.map((node) => node.html)])"""
+NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as one:
+        yield one
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Any]:
+    """Yield a function that opens a page with a figure; what its console says is an error."""
+    kept = []
+
+    def open_page(name: str, after: str = "", **options: Any) -> Page:
+        settings = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
+        context = browser.new_context(**settings | options)
+        page = context.new_page()
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        kept.append((context, said))
+        page.goto(f"{first_page(name).as_uri()}{after}")
+        return page
+
+    yield open_page
+    for context, said in kept:
+        context.close()
+        assert not said
+
+
+def first_page(name: str) -> Path:
+    found = sorted(path for path, names in ON_PAGES.items() if name in names)
+    assert found, f"no page has the figure {name}"
+    return found[0]
+
+
+def root_of(page: Page, name: str) -> Locator:
+    return page.locator(f'[data-live="{name}"]').first
+
+
+def ask(page: Page, name: str, what: str) -> Any:
+    """Evaluate an expression of the figure `f`."""
+    found = f"bookFigures.figures.find((one) => one.name === '{name}')"
+    return page.evaluate(f"((f) => {what})({found})")
+
+
+def put(page: Page, name: str, state: dict[str, Any]) -> None:
+    """Put the figure into a state."""
+    ask(page, name, f"f.put({json.dumps(state)})")
+
+
+def facts(page: Page, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(root_of(page, name).locator("script").text_content() or "")
+    return found
+
+
+def random_state(rng: np.random.Generator, start: Any, limits: Any) -> Any:
+    """Return a state within the limits; what has none stays."""
+
+    def one(value: Any, limit: Any) -> Any:
+        if limit is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return limit[rng.integers(len(limit))]
+        if isinstance(value, list):
+            several = isinstance(limit[0], list)
+            return [one(v, limit[i] if several else limit) for i, v in enumerate(value)]
+        number = rng.uniform(*limit)
+        return round(number) if isinstance(value, int) else round(number, 4)
+
+    return {key: one(value, limits.get(key)) for key, value in start.items()}
+
+
+def close(found: Any, expected: Any, where: str) -> None:
+    """Compare numbers within 1e-12 of the largest, however they are nested."""
+    if isinstance(expected, dict):
+        for key, value in expected.items():
+            close(found[key], value, f"{where}.{key}")
+        return
+    if isinstance(expected, str):
+        assert found == expected, where
+        return
+    numbers = np.asarray(expected, dtype=float)
+    largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
+    np.testing.assert_allclose(
+        np.asarray(found, dtype=float), numbers, rtol=0, atol=1e-12 * largest, err_msg=where
+    )
+
+
+def alike(before: list[list[str]], after: list[list[str]]) -> None:
+    """Compare what two drawings show: their words exactly, their places to a fifth of a pixel."""
+    assert len(before) == len(after)
+    for one, other in zip(before, after, strict=True):
+        for a, b in zip(one, other, strict=True):
+            if a != b:
+                mine, yours = ([float(n) for n in NUMBER.findall(text)] for text in (a, b))
+                assert len(mine) == len(yours), (one, other)
+                np.testing.assert_allclose(mine, yours, rtol=0, atol=0.2, err_msg=f"{one}\n{other}")
+
+
+def until(holds: Callable[[], Any]) -> None:
+    """Wait until something holds, two seconds at most."""
+    for _ in range(40):
+        if holds():
+            return
+        time.sleep(0.05)
+    raise AssertionError("what was waited for did not happen")
+
+
+def rest(page: Page, name: str) -> None:
+    """Wait until the figure has said where it stands."""
+    root = root_of(page, name)
+    status, says = root.locator("[role=status]"), root.locator(".says")
+    until(lambda: status.text_content() == says.text_content())
+
+
+def test_a_page_loads_the_scripts_of_its_figures_and_no_others() -> None:
+    for path, names in ON_PAGES.items():
+        loaded = re.findall(
+            r'<script defer src="[^"]*_static/live/(\w+)\.js', path.read_text("utf-8")
+        )
+        assert loaded == (["live", *sorted(set(names))] if names else []), path
+
+
+def test_the_scripts_of_a_page_weigh_at_most_12_kb() -> None:
+    from tools.serve_book import transfer_size
+
+    for names in ON_PAGES.values():
+        weights = [
+            transfer_size(SITE / f"_static/live/{name}.js") for name in ("live", *set(names))
+        ]
+        assert not names or sum(weights) <= 12_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestFigure:
+    """What every figure does."""
+
+    def test_its_numbers_are_those_of_the_library(self, name: str, opened: Any) -> None:
+        page, rng = opened(name), np.random.default_rng(12)
+        expected = importlib.import_module(f"tests.site.live.{name}").expected
+        known = facts(page, name)
+        states = [random_state(rng, known["start"], known["limits"]) for _ in range(200)]
+        found = page.evaluate(
+            "([states, data]) => states.map((state) => kind.compute(state, data))".replace(
+                "kind", f"bookFigures.kinds.{name}"
+            ),
+            [states, known["data"]],
+        )
+        for state, result in zip(states, found, strict=True):
+            close(result, expected(state, known["data"]), f"{name} at {state}")
+
+    def test_the_script_draws_the_start_as_python_does(self, name: str, opened: Any) -> None:
+        page = opened(name)
+        root = root_of(page, name)
+        before, said = root.evaluate(SHOWN), root.locator(".says").inner_html()
+        ask(page, name, "f.draw(f.state, f.result)")
+        alike(before, root.evaluate(SHOWN))
+        assert root.locator(".says").inner_html() == said
+
+    def test_without_script_it_is_a_picture_with_words(self, name: str, opened: Any) -> None:
+        page = opened(name, java_script_enabled=False)
+        root = root_of(page, name)
+        assert root.locator(".picture[role=img]").is_visible()
+        assert root.locator(".says").is_visible()
+        assert not root.locator(".controls").is_visible()
+        assert not root.locator("[tabindex]").count()
+
+    def test_the_arrow_keys_move_it(self, name: str, opened: Any) -> None:
+        page = opened(name)
+        root = root_of(page, name)
+        for grip in root.locator(".grip:visible").all():
+            texts = [grip.get_attribute("aria-valuetext")]
+            grip.focus()
+            for key in ("ArrowRight", "ArrowUp", "ArrowLeft"):
+                grip.press(key)
+            grip.press("Shift+ArrowDown")
+            texts.append(grip.get_attribute("aria-valuetext"))
+            grip.press("Home")
+            texts.append(grip.get_attribute("aria-valuetext"))
+            assert texts[0] == texts[2] != texts[1], grip.get_attribute("aria-label")
+        for dial in root.locator("input[type=range]").all():
+            before = dial.get_attribute("aria-valuetext")
+            dial.press("End")
+            dial.press("ArrowLeft")
+            assert dial.get_attribute("aria-valuetext") != before
+        rest(page, name)
+
+    def test_every_button_works_and_start_again_undoes_it(self, name: str, opened: Any) -> None:
+        page = opened(name)
+        root = root_of(page, name)
+        before = root.evaluate(SHOWN)
+        for button in root.locator(".controls button:not(.reset)").all():
+            button.press("Enter")
+            if button.get_attribute("data-put"):
+                assert button.get_attribute("aria-pressed") == "true", button.inner_text()
+        root.locator(".reset").press("Enter")
+        assert ask(page, name, "f.state") == facts(page, name)["start"]
+        alike(before, root.evaluate(SHOWN))
+        until(lambda: not page.evaluate("location.hash.includes('?')"))
+
+    def test_a_pointer_drags_it(self, name: str, opened: Any) -> None:
+        page = opened(name)
+        root = root_of(page, name)
+        root.scroll_into_view_if_needed()
+        for grip in root.locator(".grip:visible").all():
+            box = grip.bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            before = grip.get_attribute("aria-valuetext")
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x + 12, y - 25, steps=3)
+            page.mouse.move(x - 9, y - 17, steps=2)
+            page.mouse.up()
+            page.mouse.move(x, y)
+            assert grip.get_attribute("aria-valuetext") != before
+            root.locator(".reset").click()
+
+    def test_a_finger_drags_it_on_a_phone_and_the_page_stays(self, name: str, opened: Any) -> None:
+        page = opened(name, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+        root = root_of(page, name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        fingers = page.context.new_cdp_session(page)
+        for grip in root.locator(".grip:visible").all():
+            grip.scroll_into_view_if_needed()
+            box, top = grip.bounding_box(), page.evaluate("scrollY")
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            before = grip.get_attribute("aria-valuetext")
+            for kind, points in (
+                ("touchStart", [{"x": x, "y": y}]),
+                ("touchMove", [{"x": x + 14, "y": y - 22}]),
+                ("touchEnd", []),
+            ):
+                fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+            assert grip.get_attribute("aria-valuetext") != before
+            assert page.evaluate("scrollY") == top
+            root.locator(".reset").tap()
+        for button in root.locator(".controls button").all():
+            button.tap()
+
+    def test_an_address_restores_a_state(self, name: str, opened: Any) -> None:
+        page, rng = opened(name), np.random.default_rng(3)
+        known, id_ = facts(page, name), ask(page, name, "f.id")
+        assert id_
+        state = random_state(rng, known["start"], known["limits"])
+        put(page, name, state)
+        state = ask(page, name, "f.state")
+        rest(page, name)
+        address = page.evaluate("location.hash")
+        shown = root_of(page, name).evaluate(SHOWN)
+        other = opened(name, after=address)
+        assert ask(other, name, "f.state") == state
+        alike(shown, root_of(other, name).evaluate(SHOWN))
+        assert root_of(other, name).evaluate("(one) => one.getBoundingClientRect().top") < 900
+
+    def test_a_wrong_address_changes_nothing(self, name: str, opened: Any) -> None:
+        known = facts(opened(name), name)
+        id_ = ask(opened(name), name, "f.id")
+        wrong = "&".join(f"{key}=nonsense,NaN" for key in known["start"] if key in known["limits"])
+        page = opened(name, after=f"#{id_}?{wrong}&unknown=1")
+        assert ask(page, name, "f.state") == known["start"]
+
+    def test_it_moves_only_for_those_who_want_motion(self, name: str, opened: Any) -> None:
+        for motion in ("reduce", "no-preference"):
+            page = opened(name, reduced_motion=motion)
+            buttons = root_of(page, name).locator("[data-put][aria-pressed=false]")
+            if not buttons.count():
+                return
+            buttons.first.evaluate("(one) => one.click()")
+            assert ask(page, name, "f.shown === f.state") == (motion == "reduce")
+            until(functools.partial(ask, page, name, "f.shown === f.state"))
+
+    def test_axe_has_nothing_to_say_when_it_has_moved(self, name: str, opened: Any) -> None:
+        page, rng = opened(name), np.random.default_rng(5)
+        known = facts(page, name)
+        state = random_state(rng, known["start"], known["limits"])
+        put(page, name, state)
+        page.evaluate(axe())
+        found = root_of(page, name).evaluate(AXE, TAGS)
+        assert found == []
+
+    def test_on_paper_there_is_nothing_to_press(self, name: str, opened: Any) -> None:
+        page = opened(name)
+        page.emulate_media(media="print")
+        root = root_of(page, name)
+        assert root.locator(".says").is_visible()
+        assert not root.locator("button:visible, input:visible").count()
