@@ -52,7 +52,7 @@ def times(scale: float, width: int) -> str:
         return ""
     if np.isclose(scale * np.sqrt(width), 1):
         return f" ÷ √{width}"
-    root = round(1 / scale**2)
+    root = round(1 / scale**2) if scale else 0
     if 1 < root < 1000 and np.isclose(scale * np.sqrt(root), 1):
         return f" ÷ √{root}"
     return f" × {short(scale)}"

@@ -44,6 +44,7 @@ class TestEveryEntry:
 
     def test_the_lines_hold(self, name: str) -> None:
         trace = trace_of(data_of(name))
+        assert all(f"<code>{matrix}</code>" in trace.steps() for matrix in trace.made)
         for matrix in trace.made:
             for i, j in np.ndindex(trace.known[matrix].values.shape):
                 lines, _ = trace.lines(matrix, i, j)
