@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 from numpy.typing import NDArray
-from relations import Made, Relations
+from relations import Made, Matrix, Relations
 from sphinx.application import Sphinx
 
 Array = NDArray[Any]
@@ -66,10 +66,21 @@ class Trace:
         relations = Relations(data)
         self.known, self.made = relations.known, relations.made
         self.names = list(self.known)
+        self.choices = [tuple(rows) for rows in relations.choices.values()]
         self.next: dict[str, list[tuple[str, Made, int]]] = {}
         for target, made in self.made.items():
             for role, source in enumerate(made.of):
                 self.next.setdefault(source, []).append((target, made, role))
+
+    def parts(self) -> Iterator[tuple[Matrix, tuple[int, ...], Array]]:
+        """Yield each matrix as a page may show it: whole, or the rows of one sentence."""
+        every = [matrix for matrix in self.known.values() if matrix.values.dtype != bool]
+        for matrix in every:
+            yield matrix, (), matrix.values
+        for matrix in every:
+            for rows in self.choices:
+                if len(matrix.values) > max(rows):
+                    yield matrix, rows, matrix.values[list(rows)]
 
     def rule(self, name: str) -> str:
         """Say how a matrix is made."""
@@ -299,7 +310,7 @@ class Matching:
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
         self.traces = traces
-        self.seen: set[tuple[str, str]] = set()
+        self.seen: set[tuple[str, str, tuple[int, ...]]] = set()
         self.last = ""  # the example that was found before
 
     def match(
@@ -313,22 +324,22 @@ class Matching:
         """
         fitting = []
         for name, trace in self.traces.items():
-            for place, matrix in enumerate(trace.known.values()):
-                fits = matrix.values.dtype != bool and matrix.values.shape == shape
-                if fits and agrees(texts, matrix.values, least):
+            for place, (matrix, rows, values) in enumerate(trace.parts()):
+                if values.shape == shape and agrees(texts, values, least):
                     words = said & set(matrix.name.split("_"))
-                    new = (name, matrix.name) not in self.seen
+                    new = (name, matrix.name, rows) not in self.seen
                     order = (len(words), name == self.last, new, -place)
-                    fitting.append((order, name, matrix.name))
+                    fitting.append((order, name, matrix.name, rows))
         if not fitting:
             return None
-        order, name, matrix_name = max(fitting)
+        order, name, matrix_name, rows = max(fitting)
         plain = {abs(float(text)) for text in texts} <= {0.0, 1.0} or len(set(texts)) == 1
         if not order[0] and (plain or (shape[0] == 1 and len(fitting) > 1)):
             return None
-        self.seen.add((name, matrix_name))
+        self.seen.add((name, matrix_name, rows))
         self.last = name
-        return [name, self.traces[name].names.index(matrix_name)]
+        found = [name, self.traces[name].names.index(matrix_name)]
+        return [*found, rows] if rows else found
 
     def printed(self, text: str) -> Iterator[dict[str, Any]]:
         """Yield the matrices in a printed text: where each row begins, counted in numbers.
@@ -361,8 +372,8 @@ class Matching:
         wide = drawing.partition('class="figure-narrow"')[0]
         texts = re.findall(r'<text [^>]*class="(?:soft )?cell"[^>]*>([^<]*)</text>', wide)
         texts = [text.replace("−", "-").replace("∞", "inf") for text in texts]
-        known = [m for trace in self.traces.values() for m in trace.known.values()]
-        shapes = sorted({m.values.shape for m in known}, key=lambda s: (s[0] * s[1], s))
+        known = (part for trace in self.traces.values() for part in trace.parts())
+        shapes = sorted({values.shape for _, _, values in known}, key=lambda s: (s[0] * s[1], s))
         start = 0
         while start < len(texts):
             for rows, columns in reversed(shapes):

@@ -150,6 +150,14 @@ class TestPrinted:
         names = [self.named(matching, text)[0] for _ in range(2)]
         assert names == ["scores_money", "scores_river"]
 
+    def test_the_rows_of_one_sentence(self) -> None:
+        (found,) = self.matching("SA037").printed("Q [[2. 0.]\n [2. 2.]\n [1. 0.]]")
+        name, matrix, rows = found["of"]
+        trace = trace_of(data_of(name))
+        assert rows == (0, 1, 2)
+        expected = [[2, 0], [2, 2], [1, 0]]
+        np.testing.assert_array_equal(trace.known[trace.names[matrix]].values[[*rows]], expected)
+
     @pytest.mark.parametrize(
         "text",
         [

@@ -11,8 +11,9 @@ const bookTrace = (() => {
 
   // A matrix on the page: its element, its example and name or number, its entries by row and column.
   class Box {
-    constructor(element, example, of, cells) {
-      Object.assign(this, { element, example, of, cells, i: 0, j: 0 });
+    constructor(element, [example, of, taken], cells) {
+      const rows = taken || cells.map((_, i) => i); // which rows of the matrix these are
+      Object.assign(this, { element, example, of, rows, cells, i: 0, j: 0 });
       boxes.push(this);
       element.tabIndex = 0;
       element.classList.add("traces");
@@ -43,9 +44,10 @@ const bookTrace = (() => {
       this.i = i;
       this.j = j;
       now = { box: this };
-      const [value, lines, from, next] = entries[at][i][j], words = heads[at] ? `${heads[at][0][i]}, ${heads[at][1][j]}` : "";
+      const row = this.rows[i], [value, lines, from, next] = entries[at][row][j];
+      const words = heads[at] ? `${heads[at][0][row]}, ${heads[at][1][j]}` : "";
       const place = ([k, kind, a, b]) => `<code>${names[k]}</code>${kind === "r" ? `, row ${a}` : kind === "c" ? `, column ${a}` : `[${a}, ${b}]`}`;
-      panel.innerHTML = `<p><b><code>${names[at]}</code>[${i}, ${j}] = ${value}</b>${words ? ` <span>${words}</span>` : ""} <small>${this.example}</small></p>` +
+      panel.innerHTML = `<p><b><code>${names[at]}</code>[${row}, ${j}] = ${value}</b>${words ? ` <span>${words}</span>` : ""} <small>${this.example}</small></p>` +
         (lines.length ? lines.map((line) => `<p class="made">${line}</p>`).join("") : "<p>Given.</p>") +
         (next.length ? `<p class="uses">Used next: ${next.map(place).join("; ")}</p>` : "");
       clear();
@@ -60,7 +62,8 @@ const bookTrace = (() => {
       for (const box of boxes) {
         if (box.example !== this.example || box.number() !== k) continue;
         box.cells.forEach((row, i) => row.forEach((cell, j) => {
-          if (kind === "r" ? i === a : kind === "c" ? j === a : i === a && j === b) cell.classList.add(look);
+          const at = box.rows[i];
+          if (kind === "r" ? at === a : kind === "c" ? j === a : at === a && j === b) cell.classList.add(look);
         }));
       }
     }
@@ -132,27 +135,27 @@ const bookTrace = (() => {
     picture.setAttribute("aria-hidden", "true");
     picture.append(...svg.childNodes);
     svg.append(picture);
-    for (const { of: [example, at], first, shape: [rows, columns] } of panels) {
+    for (const { of, first, shape: [rows, columns] } of panels) {
       const cells = [...Array(rows)].map((_, i) => [...Array(columns)].map((_, j) => texts[first + i * columns + j]));
       cells.flat().forEach((text) => { text.style.pointerEvents = "none"; });
       const group = document.createElementNS(svg.namespaceURI, "g");
       group.setAttribute("role", "group");
-      group.setAttribute("aria-label", `Matrix of ${example}: the arrow keys trace its numbers`);
+      group.setAttribute("aria-label", `Matrix of ${of[0]}: the arrow keys trace its numbers`);
       svg.append(group);
-      new Box(group, example, at, cells.map((row) => row.map(under)));
+      new Box(group, of, cells.map((row) => row.map(under)));
     }
   }
 
   function begin() {
     for (const table of document.querySelectorAll("table[data-array]")) {
-      new Box(table, table.dataset.example, table.dataset.array, [...table.tBodies[0].rows].map((row) => [...row.querySelectorAll("td")]));
+      new Box(table, [table.dataset.example, table.dataset.array], [...table.tBodies[0].rows].map((row) => [...row.querySelectorAll("td")]));
     }
     const traced = document.getElementById("traced");
     const facts = traced ? JSON.parse(traced.textContent) : { printed: {}, drawings: {} };
     const outputs = document.querySelectorAll(".output[class*=highlight-] pre");
     for (const [place, arrays] of Object.entries(facts.printed)) {
       const every = numbers(outputs[place]);
-      for (const { of: [example, at], rows, width } of arrays) {
+      for (const { of, rows, width } of arrays) {
         const cells = rows.map((first) => every.slice(first, first + width));
         const group = document.createElement("span"), range = document.createRange();
         range.setStartBefore(cells[0][0]);
@@ -160,8 +163,8 @@ const bookTrace = (() => {
         group.append(range.extractContents());
         range.insertNode(group);
         group.setAttribute("role", "group");
-        group.setAttribute("aria-label", `Matrix of ${example}: the arrow keys trace its numbers`);
-        new Box(group, example, at, cells);
+        group.setAttribute("aria-label", `Matrix of ${of[0]}: the arrow keys trace its numbers`);
+        new Box(group, of, cells);
       }
     }
     const drawings = document.querySelectorAll(".drawing:not(.live)");
