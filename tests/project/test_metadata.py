@@ -127,6 +127,11 @@ class TestContinuousIntegration:
             assert workflow["permissions"] == {"contents": "read"}, name
             assert all("permissions" not in job for job in workflow["jobs"].values()), name
 
+    def test_actions_are_pinned_by_digest(self):
+        for name in WORKFLOWS:
+            for used in re.findall(r"uses: (.+)", text(f".github/workflows/{name}.yml")):
+                assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
+
     def test_every_command_that_is_named_exists(self):
         targets = set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.M))
         nightly = WORKFLOWS["nightly"]["jobs"]["nightly"]["strategy"]["matrix"]["target"]
@@ -137,6 +142,24 @@ class TestContinuousIntegration:
         assert named <= targets, named - targets
         (phony,) = re.findall(r"^\.PHONY: (.+)$", text("Makefile"), re.M)
         assert targets == set(phony.split())
+
+
+class TestForms:
+    """What somebody fills in who reports something."""
+
+    def test_each_field_has_what_a_form_needs(self):
+        forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
+        assert len(forms) == 2
+        for path in forms:
+            form = yaml.safe_load(path.read_text("utf-8"))
+            assert set(form) == {"name", "description", "labels", "body"}
+            fields = [field for field in form["body"] if field["type"] != "markdown"]
+            names = [field["id"] for field in fields]
+            assert len(set(names)) == len(names) >= 3
+            for field in fields:
+                assert field["type"] in {"input", "textarea", "dropdown"}
+                assert field["attributes"]["label"]
+                assert isinstance(field["validations"]["required"], bool)
 
 
 class TestLayout:
