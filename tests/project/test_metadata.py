@@ -122,10 +122,19 @@ class TestContinuousIntegration:
         assert {python for python, _ in pairs[:4]} == set(pythons)
         assert pairs[4:] == [(python, "2.*") for python in pythons]
 
-    def test_nobody_may_write(self):
+    def test_nobody_may_write_but_what_publishes(self):
+        more = {}
         for name, workflow in WORKFLOWS.items():
             assert workflow["permissions"] == {"contents": "read"}, name
-            assert all("permissions" not in job for job in workflow["jobs"].values()), name
+            jobs = workflow["jobs"].items()
+            more |= {(name, job): set(it["permissions"]) for job, it in jobs if "permissions" in it}
+        assert more == {
+            ("publish", "attach"): {"contents"},
+            ("publish", "pages"): {"pages", "id-token"},
+        }
+        for job in ("attach", "pages"):  # they run nothing of the repository
+            steps = WORKFLOWS["publish"]["jobs"][job]["steps"]
+            assert not any("checkout" in step.get("uses", "") for step in steps)
 
     def test_actions_are_pinned_by_digest(self):
         for name in WORKFLOWS:
