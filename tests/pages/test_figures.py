@@ -305,5 +305,5 @@ class TestPalette:
         css = palette.css_variables()
         named = dict(re.findall(r"--([a-z]+): light-dark\(([^)]+)\);", css))
         assert named["weight"] == ", ".join(palette.ROLES["weight"])
-        assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - {"label", "wide"} <= set(named)
+        assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - {"label", "wide", "accent"} <= set(named)
         assert set(palette.ROLES) <= set(named)

@@ -9,6 +9,7 @@ import yaml
 
 import selfattn_ref
 from tests.pages.sources import BOOK, ROOT
+from tools.check_site import POLICY
 
 sys.path.insert(0, str(BOOK / "_ext"))
 import citing
@@ -151,6 +152,13 @@ class TestContinuousIntegration:
         assert named <= targets, named - targets
         (phony,) = re.findall(r"^\.PHONY: (.+)$", text("Makefile"), re.M)
         assert targets == set(phony.split())
+
+
+class TestHosting:
+    def test_the_policy_that_a_server_sends_is_that_of_the_pages(self):
+        page = text("book/reference/hosting.md")
+        (policy,) = re.findall(r"`Content-Security-Policy: (.+?)`", page)
+        assert policy == f"{POLICY}; frame-ancestors 'self'"
 
 
 class TestForms:
