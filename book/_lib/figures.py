@@ -425,6 +425,44 @@ def network(
     return Drawing(draw, alt)
 
 
+def layers(rows: Sequence[Sequence[str]], needs: Iterable[tuple[str, str]], *, alt: str) -> Drawing:
+    """Draw names in rows, the lowest first, and a line from each to what it needs below.
+
+    A row that is too long for a phone is broken.
+    """
+    needs = list(needs)
+    places: dict[str, float] = {}
+    ordered = []
+    for row in rows:  # each name above what it needs, so that few lines cross
+        under = {name: [places[other] for one, other in needs if one == name] for name in row}
+        ordered.append(sorted(row, key=lambda name: float(np.mean(under[name] or [0.0]))))
+        places |= {name: (k + 1) / (len(row) + 1) for k, name in enumerate(ordered[-1])}
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        lines: list[Sequence[str]] = []
+        for row in reversed(ordered):
+            most = width - 16 * len(row)
+            half = (len(row) + 1) // 2 if sum(map(text_width, row)) > most else len(row)
+            lines += [row[:half], row[half:]] if half < len(row) else [row]
+        at = {}
+        for place, line in enumerate(lines):
+            free = (width - sum(map(text_width, line))) / (len(line) + 1)
+            x = free
+            for name in line:
+                at[name] = (x + text_width(name) / 2, 14 + 62.0 * place)
+                x += text_width(name) + free
+        for name, other in needs:
+            (a, y), (b, z) = at[name], at[other]
+            canvas.path([(a, y + 12), (b, z - 12)], "axis", keep_off=0)
+        for name, (x, y) in at.items():
+            canvas.text(x, y, name, anchor="middle")
+        canvas.height = 62.0 * (len(lines) - 1) + 28
+        return canvas
+
+    return Drawing(draw, alt)
+
+
 def flows(
     shares: Array, names: Sequence[str], *, alt: str, row: int, taker_title: str, giver_title: str
 ) -> Drawing:

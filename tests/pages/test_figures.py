@@ -62,6 +62,7 @@ def drawings() -> dict[str, figures.Drawing]:
         "walks": figures.walks(
             np.array([[0, 1, 0, -1, 0]]), np.sqrt(x), "root", x_label="x", y_label="y", alt=ALT
         ),
+        "layers": figures.layers([["base"], ["one", "other"]], [("one", "base")], alt=ALT),
         "network": figures.network(
             ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "thin soft"), (1, 0, 1, "soft dashed")],
             alt=ALT,
