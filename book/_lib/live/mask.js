@@ -38,7 +38,7 @@
 
     dials: { lower: (state) => String(Math.round(state.lower)) },
 
-    draw(view, state, { into, weights, sums, output, right }, { data }) {
+    draw(view, _, { into, weights, sums, output, right }, { state, data }) { // only the numbers glide
       const seen = open(state.mask);
       const write = (part, at, value, expected) => {
         view.text(`${part}-text-${at}`, entry(value));
@@ -59,7 +59,7 @@
       });
     },
 
-    says(state, { weights, sums, right }, { data }) {
+    says(_, { weights, sums, right }, { state, data }) {
       const { names } = data, name = names[state.row], shares = weights[state.row];
       const to = shares.flatMap((share, j) => (entry(share) === "0.00" ? [] : [`to ${j === state.row ? "itself" : names[j]} with ${number(share)}`]));
       const who = name[0].toUpperCase() + name.slice(1);

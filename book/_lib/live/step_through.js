@@ -21,7 +21,7 @@
 
     dials: { words: ({ words }, { word }) => `${words}, ${word}` },
 
-    draw(view, { words }, { rows, products }, { data }) {
+    draw(view, _, __, { state: { words }, result: { rows, products }, data }) { // steps do not glide
       for (let i = 0; i < data.words.length; i++) {
         view.look(`row-${i}`, "chosen", i === words - 1);
         view.look(`row-${i}`, "soft", i !== words - 1);
@@ -42,7 +42,7 @@
       view.text("cached-note", `keys and values: 1 computed, ${words - 1} kept`);
     },
 
-    says({ words }, { word, products }) {
+    says(_, __, { state: { words }, result: { word, products } }) {
       return {
         word: word[0].toUpperCase() + word.slice(1), rows: words === 1 ? "1 row" : `${words} rows`,
         scratch: String(products.scratch), cached: String(products.cached),
