@@ -32,7 +32,7 @@
     },
 
     switches: ({ names }) => ({
-      key: "mask", frame: "mask", label: "Mask", also: (row) => ({ row }),
+      key: "mask", frame: "mask", label: "Who may listen to whom", also: (row) => ({ row }),
       name: (i, j) => `${names[i]} may listen to ${i === j ? "itself" : names[j]}`,
     }),
 
