@@ -53,10 +53,11 @@ class Live:
     """A figure for the page that a script of the same name can move.
 
     `start` is the state that is drawn; an address such as `#fig-name?key=1,2` names another, in
-    which each number stays within the `limits` of its key, and a word is one of them. `says` is a
-    sentence below the drawing: *word* is slanted, {name} a number or a word that the script keeps
-    true, as it does with `[text]{.live-name}` in the prose of the page. `hint` says what can be
-    done; `data` is for the script alone.
+    which each number stays within the `limits` of its key, and a word is one of them. (Limits such
+    as "01" are letters, each of which may stand for another in a word.) `says` is a sentence below
+    the drawing: *word* is slanted, {name} a number or a word that the script keeps true, as it does
+    with `[text]{.live-name}` in the prose of the page, or one of the `phrases`, which are not bold.
+    `hint` says what can be done; `data` is for the script alone.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Live:
         says: str,
         numbers: Mapping[str, str],
         hint: str,
+        phrases: Mapping[str, str] | None = None,
         controls: Sequence[str] = (),
         data: Any = None,
         wide: bool = False,
@@ -80,6 +82,8 @@ class Live:
         inside = json.dumps(facts, default=_plain, ensure_ascii=False, separators=(",", ":"))
         inside = inside.replace("</", r"<\/")  # ends no element
         spoken = {key: f'<b data-say="{key}">{escape(text)}</b>' for key, text in numbers.items()}
+        for key, text in (phrases or {}).items():
+            spoken[key] = f'<span data-say="{key}">{escape(text, quote=False)}</span>'
         sentence = re.sub(r"\*(.+?)\*", r"<i>\1</i>", escape(says, quote=False))
         self.html = (
             f'<div class="drawing live{" spanning" if wide else ""}" data-live="{name}">'

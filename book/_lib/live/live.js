@@ -30,7 +30,7 @@ const bookFigures = (() => {
 
   // What lies between two values of the same form.
   function between(a, b, t) {
-    if (typeof a === "number" && typeof b === "number") return a + (b - a) * t;
+    if (typeof a === "number" && typeof b === "number") return isFinite(b - a) ? a + (b - a) * t : b;
     if (!a || !b || typeof b !== "object" || Object.keys(a).length !== Object.keys(b).length) return b;
     if (Array.isArray(b)) return b.map((one, i) => between(a[i], one, t));
     return Object.fromEntries(Object.entries(b).map(([key, one]) => [key, between(a[key], one, t)]));
@@ -185,6 +185,7 @@ const bookFigures = (() => {
         ...one,
       }));
       for (const view of this.views) view.grips = this.handles.map((handle) => this.grip(view, handle));
+      for (const view of this.views) view.switches = this.kind.switches ? this.table(view, this.kind.switches(this.data)) : [];
       if (this.kind.begin) this.kind.begin(this);
       addEventListener("hashchange", () => this.recall());
       this.tell();
@@ -229,6 +230,38 @@ const bookFigures = (() => {
       return grip;
     }
 
+    // A table of switches, one for each letter, 0 or 1, of a word of the state ("10/11"): the arrow keys go
+    // from cell to cell. `also` says what else a press changes.
+    table(view, { key, frame, label, name, also }) {
+      const group = make("g", { role: "group", "aria-label": label }), cells = [];
+      const [, , across, up] = view.frames[frame], size = this.start[key].indexOf("/") + 1 || this.start[key].length + 1;
+      [...this.start[key]].forEach((letter, place) => {
+        if (letter === "/") return;
+        const i = Math.floor(place / size), j = place % size, [x, y] = view.place(frame, [j, i]);
+        const cell = make("rect", { x, y, width: across, height: -up, class: "switch", role: "checkbox", tabindex: cells.length ? -1 : 0, "aria-label": name(i, j) });
+        cell.onfocus = () => cells.forEach((one) => one.setAttribute("tabindex", one === cell ? 0 : -1));
+        cell.onclick = () => {
+          const word = [...this.state[key]];
+          word[place] = 1 - word[place];
+          this.put({ ...(also && also(i, j)), [key]: word.join("") }, true);
+        };
+        cell.onkeydown = (event) => {
+          const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+          if (!way && !/^( |Enter)$/.test(event.key)) return;
+          event.preventDefault();
+          if (!way) return cell.onclick();
+          const next = cells.find((one) => one.place[0] === i + way[0] && one.place[1] === j + way[1]);
+          if (next) next.focus();
+        };
+        cell.place = [i, j];
+        cell.tell = () => cell.setAttribute("aria-checked", this.state[key][place] === "1");
+        cells.push(cell);
+      });
+      group.append(...cells);
+      view.svg.append(group);
+      return cells;
+    }
+
     point(view, event) {
       const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(view.svg.getScreenCTM().inverse());
       return [at.x, at.y];
@@ -244,10 +277,16 @@ const bookFigures = (() => {
           return Math.min(high, Math.max(low, value));
         };
         if (!limits) state[key] = patch[key];
+        else if (typeof limits === "string") state[key] = this.spelled(patch[key], state[key], limits) ? patch[key] : state[key];
         else if (typeof patch[key] === "string") state[key] = limits.includes(patch[key]) ? patch[key] : state[key];
         else state[key] = Array.isArray(patch[key]) ? patch[key].map(within) : within(patch[key], 0);
       }
       return state;
+    }
+
+    // Is a word made from another by other ones of these letters?
+    spelled(word, like, letters) {
+      return word.length === like.length && [...word].every((letter, i) => letter === like[i] || (letters.includes(letter) && letters.includes(like[i])));
     }
 
     // Change a part of the state, gliding there if that was asked for.
@@ -293,6 +332,7 @@ const bookFigures = (() => {
         input.closest("label").querySelector("output").textContent = text;
       }
       for (const view of this.views) {
+        view.switches.forEach((cell) => cell.tell());
         view.grips.forEach((grip, i) => {
           const { at, text, frame, name } = this.handles[i], value = at(this.shown);
           const [x, y] = view.place(frame, value).map(pixel);
