@@ -159,7 +159,7 @@ const bookFigures = (() => {
       root.querySelector(".controls").hidden = false;
       for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => this.put(JSON.parse(button.dataset.put), true);
       for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
-      for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: Number(input.value) });
+      for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: "log" in input.dataset ? Number((10 ** input.value).toPrecision(3)) : Number(input.value) });
       root.querySelector(".reset").onclick = () => { if (this.kind.stop) this.kind.stop(this); this.put(copy(this.start), true); };
       this.handles = (this.kind.handles || []).map((one) => ({
         step: 0.1,
@@ -272,7 +272,7 @@ const bookFigures = (() => {
       for (const input of this.root.querySelectorAll("input[data-key]")) {
         const key = input.dataset.key, words = this.kind.dials && this.kind.dials[key];
         const text = words ? words(this.state, this.result) : number(this.state[key]);
-        input.value = this.state[key];
+        input.value = "log" in input.dataset ? Math.log10(this.state[key]) : this.state[key];
         input.setAttribute("aria-valuetext", text);
         input.closest("label").querySelector("output").textContent = text;
       }
