@@ -45,7 +45,7 @@
 
     handles: ["bat", "cave", "racket"].map((key) => ({
       key, frame: "plane", name: key,
-      put: (state, point) => ({ [key]: point.map((x) => (Math.abs(x - Math.round(x)) < 0.05 ? Math.round(x) : x)) }), // ties can be reached
+      put: (state, point) => ({ [key]: point.map((x) => (Math.abs(x - Math.round(x)) < 0.08 ? Math.round(x) : x)) }), // ties can be reached
     })),
 
     draw(view, state, { values, lines, best }, { data, limits }) {
