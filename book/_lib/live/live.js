@@ -113,7 +113,7 @@ const bookFigures = (() => {
         }
         pen.font = `600 14px ${getComputedStyle(text).fontFamily}`;
         const long = pen.measureText(text.textContent).width, spots = [text.home];
-        for (const reach of [9, 17, 28, 40]) {
+        for (const reach of [13, 19, 28, 40]) {
           for (const turn of [0, 45, -45, 90, -90, 135, -135, 180]) {
             const right = Math.cos(turn * Math.PI / 180), up = Math.sin(turn * Math.PI / 180);
             spots.push([reach * right, 4.5 - (reach + 4) * up, Math.abs(right) < 0.4 ? "middle" : right > 0 ? "start" : "end"]);
