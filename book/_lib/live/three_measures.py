@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from book._lib.canvas import NUMBER, Array, Box, Canvas
-from book._lib.figures import PHONE, Frame, _name_tip, _ticks
+from book._lib.figures import PHONE, Frame, _ticks
 from book._lib.live import Live, choice, group
 from book._lib.page import number
 
@@ -42,7 +42,7 @@ def three_measures(
     def draw(width: float) -> Canvas:
         canvas = Canvas(width)
         narrow = width == PHONE
-        size = width - 30 if narrow else 326
+        size = width - 30 if narrow else 322
         top = 162.0 if narrow else 10.0
         box = Box(22, top, 22 + size, top + size)
         frame = Frame(canvas, box, (*REACH, *REACH))
@@ -68,21 +68,23 @@ def three_measures(
         for name, place in zip(words[1:], embeddings[1:], strict=True):
             with canvas.part(f"to-{name}"):
                 canvas.path(frame([embeddings[0], place]), "score dashed")
+        for name, place in zip(words, embeddings, strict=True):
+            with canvas.part(name):
+                canvas.arrow(frame((0, 0)), frame(place), "ink")
         x = embeddings[0]
         for name, place in zip(words[1:], embeddings[1:], strict=True):
             with canvas.part(f"foot-{name}"):  # of the dot product, which is not what is drawn
                 canvas.dot(frame((place @ x) / (x @ x) * x), "score", 0)
         for name, place in zip(words, embeddings, strict=True):
-            with canvas.part(name):
-                canvas.arrow(frame((0, 0)), frame(place), "ink")
-        for name, place in zip(words, embeddings, strict=True):
             with canvas.part(f"name-{name}", frame(place)):
-                _name_tip(canvas, name, frame((0, 0)), frame(place), "ink")
+                right, up = place
+                turn = float(np.degrees(np.arctan2(up, right)))
+                canvas.label(name, frame(place), "ink", first=turn, away=13)  # clear of the ring
 
         left, step = (0.0, 30.0) if narrow else (box.right + 26, 44.0)
-        cells, wide = ([200.0, 282.0], 64.0) if narrow else ([left + 121, left + 170], 48.0)
+        cells, wide = ([200.0, 282.0], 64.0) if narrow else ([left + 126, left + 175], 46.0)
         canvas.frames["board"] = [*cells, wide]
-        row = 10.0 if narrow else 52.0
+        row = 10.0 if narrow else 60.0
         canvas.left = 0
         canvas.text(left, row, f"{words[0]} and", "soft")
         for x, name in zip(cells, words[1:], strict=True):
@@ -93,7 +95,7 @@ def three_measures(
             a, b = (0, 1) if who == "" else (words.index(who) - 1,) * 2
             with canvas.part(f"best-{name}"):
                 room = Box(cells[a] - wide / 2, row - 13, cells[b] + wide / 2, row + 13)
-                canvas.rectangle(room, "score fill", 0.2)
+                canvas.rectangle(room, "score fill", 0.28)
             canvas.path([(left, row), (left + 20, row)], f"ink{MEASURES[name][1]}")
             canvas.text(left + 27, row, MEASURES[name][0])
             for x, word, value in zip(cells, words[1:], pair, strict=True):
