@@ -90,8 +90,9 @@ class Frame:
         )
 
     def tell(self, name: str) -> None:
-        """Tell the scripts where data has its place, under a name."""
-        origin, unit = self((0, 0)), self((1, 1)) - self((0, 0))
+        """Tell the scripts where data has its place, under a name; of a log axis, to base 10."""
+        zero, one = ([10.0**k if log else k for log in self.log] for k in (0, 1))
+        origin, unit = self(zero), self(one) - self(zero)
         self.canvas.frames[name] = [round(float(v), 4) for v in (*origin, unit[0], -unit[1])]
 
     def x_axis(self, ticks: Iterable[tuple[float, str]], label: str, lines: bool = False) -> None:
@@ -683,7 +684,7 @@ def _chart(
     x_label: str,
     log_x: bool,
     log_y: bool,
-) -> None:
+) -> Frame:
     """Draw one chart with its upper left corner at (x, y)."""
     heights = [line for _, line, _ in part.lines]
     heights += [middle + sign * half for _, middle, half, _ in part.points for sign in (1, -1)]
@@ -735,6 +736,7 @@ def _chart(
         canvas.path([top, frame((at, low))], "soft thin dotted")
         canvas.text(top[0] + 6, top[1] + 8, note, "soft", size=NUMBER)
     _name_curves(canvas, named, box)
+    return frame
 
 
 def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame: Box) -> None:

@@ -28,17 +28,26 @@ def action(label: str, name: str) -> str:
     return f'<button type="button" data-act="{name}">{escape(label)}</button>'
 
 
-def dial(label: str, key: str, limits: tuple[float, float], step: float, *, ends: str = "") -> str:
+def dial(
+    label: str,
+    key: str,
+    limits: tuple[float, float],
+    step: float,
+    *,
+    ends: str = "",
+    log: bool = False,
+) -> str:
     """Return a dial for a number of the state. `ends` names both ends, as in "cold|hot".
 
-    The script says in words where it stands, if it knows any.
+    The script says in words where it stands, if it knows any. A `log` dial turns by powers of ten:
+    its limits and its step are exponents.
     """
     low, _, high = ends.partition("|")
     before, after = (f"<small>{escape(end)}</small>" if ends else "" for end in (low, high))
     return (
         f'<label class="dial"><span>{label} <output></output></span>{before}'
         f'<input type="range" data-key="{key}" min="{limits[0]:g}" max="{limits[1]:g}" '
-        f'step="{step:g}">{after}</label>'
+        f'step="{step:g}"{" data-log" if log else ""}>{after}</label>'
     )
 
 

@@ -128,7 +128,7 @@ const bookFigures = (() => {
         }
         pen.font = `600 14px ${getComputedStyle(text).fontFamily}`;
         const long = pen.measureText(text.textContent).width, spots = [text.home];
-        for (const reach of [9, 17, 28, 40]) {
+        for (const reach of [13, 19, 28, 40]) {
           for (const turn of [0, 45, -45, 90, -90, 135, -135, 180]) {
             const right = Math.cos(turn * Math.PI / 180), up = Math.sin(turn * Math.PI / 180);
             spots.push([reach * right, 4.5 - (reach + 4) * up, Math.abs(right) < 0.4 ? "middle" : right > 0 ? "start" : "end"]);
@@ -174,7 +174,7 @@ const bookFigures = (() => {
       root.querySelector(".controls").hidden = false;
       for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => this.put(JSON.parse(button.dataset.put), true);
       for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
-      for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: Number(input.value) });
+      for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: "log" in input.dataset ? Number((10 ** input.value).toPrecision(3)) : Number(input.value) });
       root.querySelector(".reset").onclick = () => { if (this.kind.stop) this.kind.stop(this); this.put(copy(this.start), true); };
       const { handles = [] } = this.kind;
       this.handles = (typeof handles === "function" ? handles(this.data) : handles).map((one) => ({
@@ -327,7 +327,7 @@ const bookFigures = (() => {
       for (const input of this.root.querySelectorAll("input[data-key]")) {
         const key = input.dataset.key, words = this.kind.dials && this.kind.dials[key];
         const text = words ? words(this.state, this.result) : number(this.state[key]);
-        input.value = this.state[key];
+        input.value = "log" in input.dataset ? Math.log10(this.state[key]) : this.state[key];
         input.setAttribute("aria-valuetext", text);
         input.closest("label").querySelector("output").textContent = text;
       }
