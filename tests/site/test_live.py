@@ -52,7 +52,7 @@ def opened(browser: Browser) -> Iterator[Any]:
     """Yield a function that opens a page with a figure; what its console says is an error."""
     kept = []
 
-    def open_page(name: str, after: str = "", **options: Any) -> Page:
+    def open_page(name: str, after: str = "", on: Path | None = None, **options: Any) -> Page:
         settings = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
         context = browser.new_context(**settings | options)
         page = context.new_page()
@@ -60,7 +60,7 @@ def opened(browser: Browser) -> Iterator[Any]:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         kept.append((context, said))
-        page.goto(f"{first_page(name).as_uri()}{after}")
+        page.goto(f"{(on or pages_with(name)[0]).as_uri()}{after}")
         return page
 
     yield open_page
@@ -69,10 +69,10 @@ def opened(browser: Browser) -> Iterator[Any]:
         assert not said
 
 
-def first_page(name: str) -> Path:
+def pages_with(name: str) -> list[Path]:
     found = sorted(path for path, names in ON_PAGES.items() if name in names)
     assert found, f"no page has the figure {name}"
-    return found[0]
+    return found
 
 
 def root_of(page: Page, name: str) -> Locator:
@@ -178,26 +178,28 @@ class TestFigure:
     """What every figure does."""
 
     def test_its_numbers_are_those_of_the_library(self, name: str, opened: Any) -> None:
-        page, rng = opened(name), np.random.default_rng(12)
         expected = importlib.import_module(f"tests.site.live.{name}").expected
-        known = facts(page, name)
-        states = [random_state(rng, known["start"], known["limits"]) for _ in range(200)]
-        found = page.evaluate(
-            "([states, data]) => states.map((state) => kind.compute(state, data))".replace(
-                "kind", f"bookFigures.kinds.{name}"
-            ),
-            [states, known["data"]],
-        )
-        for state, result in zip(states, found, strict=True):
-            close(result, expected(state, known["data"]), f"{name} at {state}")
+        for on in pages_with(name):
+            page, rng = opened(name, on=on), np.random.default_rng(12)
+            known = facts(page, name)
+            states = [random_state(rng, known["start"], known["limits"]) for _ in range(200)]
+            found = page.evaluate(
+                "([states, data]) => states.map((state) => kind.compute(state, data))".replace(
+                    "kind", f"bookFigures.kinds.{name}"
+                ),
+                [states, known["data"]],
+            )
+            for state, result in zip(states, found, strict=True):
+                close(result, expected(state, known["data"]), f"{name} at {state} of {on.name}")
 
     def test_the_script_draws_the_start_as_python_does(self, name: str, opened: Any) -> None:
-        page = opened(name)
-        root = root_of(page, name)
-        before, said = root.evaluate(SHOWN), root.locator(".says").inner_html()
-        ask(page, name, "f.draw(f.state, f.result)")
-        alike(before, root.evaluate(SHOWN))
-        assert root.locator(".says").inner_html() == said
+        for on in pages_with(name):
+            page = opened(name, on=on)
+            root = root_of(page, name)
+            before, said = root.evaluate(SHOWN), root.locator(".says").inner_html()
+            ask(page, name, "f.draw(f.state, f.result)")
+            alike(before, root.evaluate(SHOWN))
+            assert root.locator(".says").inner_html() == said
 
     def test_without_script_it_is_a_picture_with_words(self, name: str, opened: Any) -> None:
         page = opened(name, java_script_enabled=False)
