@@ -23,6 +23,7 @@ def nudge(
     values: Array | None = None,
     rate: float,
     limits: tuple[float, float, float],
+    turns: tuple[float, float],
     name: str,
     turned: str,
     rows: Sequence[str],
@@ -37,7 +38,7 @@ def nudge(
     (n,); `name` is that of their own matrix. `values` are those of the words of a single sentence,
     where z, the average, is to be positive: the loss is ln(1 + exp(-z)). Without them, each
     sentence adds minus the logarithm of its first weight. `limits` are those of the number, to
-    both sides, and of the loss.
+    both sides, and of the loss; the dial `turns` less far, so that steps can lead on from there.
     """
     at = int(np.ravel_multi_index(place, start.shape))
     low, high, top = limits
@@ -157,7 +158,7 @@ def nudge(
         hint="The dial turns the framed number, a step all numbers, each against its slope. "
         "Dashed: the loss before any step.",
         controls=[
-            dial(f"{turned[0].upper()}{turned[1:]} =", "w", (low, high), 0.01),
+            dial(f"{turned[0].upper()}{turned[1:]} =", "w", turns, 0.01),
             action("Step", "step"),
             action("Run", "run"),
         ],
