@@ -47,7 +47,7 @@
     },
 
     says: ({ d }, { shares, slopes, typical }) => ({
-      d: number(d, 0), typical: number(typical, 1), root: number(Math.sqrt(d), 1),
+      d: number(d, 0), steps: d < 1.5 ? "1 step" : `${number(d, 0)} steps`, typical: number(typical, 1), root: number(Math.sqrt(d), 1),
       share: number(shares[0][0]), tamed: number(shares[1][0]),
       slope: number(Math.max(...slopes[0]), 3), slope_tamed: number(Math.max(...slopes[1]), 3),
     }),

@@ -11,7 +11,7 @@ from selfattn_ref import softmax
 KEYS = 4  # of one query: so many walks stand out
 ROW = 22.0  # between the bars
 SHARES = (
-    "After {d} steps a walk is typically {typical} from zero; the root is {root}. Softmax gives "
+    "After {steps} a walk is typically {typical} from zero; the root is {root}. Softmax gives "
     "the highest of the four scores {share}; divided by the root, {tamed}."
 )
 SLOPES = (
@@ -119,6 +119,7 @@ def walk(steps: Array, *, start: int, x_label: str, alt: str, slopes: bool = Fal
         says=SLOPES if slopes else SHARES,
         numbers={
             "d": str(start),
+            "steps": f"{start} steps",
             "typical": number(float(np.sqrt((ends**2).mean())), 1),
             "root": number(root, 1),
             "share": number(float(shares[0][0]), 2),
