@@ -99,6 +99,21 @@ const bookFigures = (() => {
       this.set(part, { d: `M${a} ${pixel(y - half)}${bend(y - half, z - half, b)}v${pixel(wide)}${bend(z + half, y + half, a)}z` });
     }
 
+    // Draw the parts of lines that lie within `reach` of the origin, to all sides (Liang and Barsky).
+    clipped(part, frame, lines, reach) {
+      let d = "";
+      for (const [a, b] of lines) {
+        let first = 0, last = 1;
+        for (const axis of [0, 1]) {
+          const way = b[axis] - a[axis], ends = [(-reach - a[axis]) / way, (reach - a[axis]) / way].sort((s, t) => s - t);
+          if (way) [first, last] = [Math.max(first, ends[0]), Math.min(last, ends[1])];
+          else if (Math.abs(a[axis]) > reach) last = first;
+        }
+        if (first < last) d += [first, last].map((t) => this.place(frame, a.map((x, i) => x + t * (b[i] - x))).map(pixel).join(" ")).map((end, i) => "ML"[i] + end).join("");
+      }
+      this.set(part, { d });
+    }
+
     // Write names beside their points, [part, point] each, where nothing else is written.
     labels(named) {
       const taken = named.map(([, [x, y]]) => [x - 5, y - 5, x + 5, y + 5]);
@@ -161,7 +176,8 @@ const bookFigures = (() => {
       for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
       for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: Number(input.value) });
       root.querySelector(".reset").onclick = () => { if (this.kind.stop) this.kind.stop(this); this.put(copy(this.start), true); };
-      this.handles = (this.kind.handles || []).map((one) => ({
+      const { handles = [] } = this.kind;
+      this.handles = (typeof handles === "function" ? handles(this.data) : handles).map((one) => ({
         step: 0.1,
         at: (state) => state[one.key],
         put: (state, point) => ({ [one.key]: point }),
