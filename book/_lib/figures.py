@@ -296,41 +296,6 @@ def charts(
     return Drawing(draw, alt, wide)
 
 
-def walks(
-    paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
-) -> Drawing:
-    """Draw walks from 0 of scores, one a row, and the lines plus and minus the envelope.
-
-    Each step of a walk is 1 or -1.
-    """
-    steps = np.diff(paths)
-    if np.any(np.abs(steps) != 1) or np.any(paths[:, 0] != 0):
-        raise ValueError("paths must begin at 0 and go up or down by 1")
-    x = np.arange(paths.shape[-1])
-    most = float(max(np.abs(paths).max(), envelope.max()))
-
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        canvas.height = 340 if width > PHONE else 300
-        rows = _ticks(-most, most, 5)
-        left = max(text_width(name, NUMBER) for _, name in rows) + 9
-        right = width - 10 - text_width(f"−{name}", bold=True)
-        box = Box(left, 26, right, canvas.height - 46)
-        frame = Frame(canvas, box, (0, float(x[-1]), -most, most))
-        frame.y_axis(rows, y_label)
-        origin, (right, up) = frame((0, 0)), frame((1, 1))
-        unit = (right - origin[0], origin[1] - up)
-        canvas.walks(steps, origin, unit, "score hair")
-        frame.x_axis(_ticks(0, float(x[-1]), 5), x_label)
-        for sign, text in ((1, name), (-1, f"−{name}")):
-            line = frame(np.stack([x, sign * envelope], -1))
-            canvas.path(line, "ink")
-            canvas.text(line[-1][0] + 6, line[-1][1], text, bold=True)
-        return canvas
-
-    return Drawing(draw, alt)
-
-
 def bars(
     groups: Sequence[str],
     series: Sequence[tuple[str, Array, str]],

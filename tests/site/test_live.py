@@ -375,3 +375,36 @@ class TestFigure:
         root = root_of(page, name)
         assert root.locator(".says").is_visible()
         assert not root.locator("button:visible, input:visible").count()
+
+
+class TestRun:
+    """Training that runs by itself, where that is wanted."""
+
+    def test_it_runs_step_by_step_and_pauses(self, opened: Any) -> None:
+        page = opened("nudge", reduced_motion="no-preference")
+        run, losses = root_of(page, "nudge").locator("[data-act=run]"), []
+        run.click()
+        for steps in (1, 2, 3):
+            until(lambda steps=steps: ask(page, "nudge", "f.state.steps") == steps)
+            losses.append(ask(page, "nudge", "f.result.loss"))
+        assert run.inner_text() == "Pause"
+        run.click()
+        assert run.inner_text() == "Run"
+        assert losses == sorted(losses, reverse=True)
+        taken = ask(page, "nudge", "f.state.steps")
+        page.wait_for_timeout(700)
+        assert ask(page, "nudge", "f.state.steps") == taken
+
+    def test_reset_stops_it(self, opened: Any) -> None:
+        page = opened("nudge", reduced_motion="no-preference")
+        root = root_of(page, "nudge")
+        root.locator("[data-act=run]").click()
+        root.locator(".reset").click()
+        page.wait_for_timeout(700)
+        assert ask(page, "nudge", "f.state.steps") == 0
+        assert root.locator("[data-act=run]").inner_text() == "Run"
+
+    def test_with_less_motion_it_is_there_at_once(self, opened: Any) -> None:
+        page = opened("nudge")
+        root_of(page, "nudge").locator("[data-act=run]").click()
+        assert ask(page, "nudge", "f.shown.steps") == ask(page, "nudge", "f.state.steps") == 12
