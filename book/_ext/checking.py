@@ -8,14 +8,13 @@ import hashlib
 import html
 import json
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from docutils import nodes
-from frame import THEME
+from frame import THEME, copy_script
 from numpy.typing import NDArray
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -198,7 +197,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
 
     folder = Path(app.outdir, "_static", "checks")
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(THEME / SCRIPT, folder.parent / SCRIPT)
+    copy_script(THEME / SCRIPT, folder.parent / SCRIPT)
     for name in ids():
         # Python writes NaN and Infinity as JavaScript reads them.
         data = json.dumps(of_example(name), separators=(",", ":"), ensure_ascii=False)

@@ -64,9 +64,11 @@ SYMMETRIC = re.compile(r"(?:scaled_)?(?:dot|cosine|distance)")  # a row and a co
 FACETS = {"topic": "Topic", "function": "Function", "kind": "Result", "level": "Level"}
 KINDS = {"value": "Value", "convention": "Convention", "must_raise": "Must raise"}
 STEPS = """\
-<p>How the arrays are made of each other, with one entry worked out.
-<span class="scripted">For any other, point at a number above, tap it, or go to it with the arrow
-keys.</span></p>
+<p>How the arrays are made of each other, with one entry worked out.</p>
+"""
+TRACE = """\
+<p class="scripted trace-hint">Point at a number, tap it, or go to it with the arrow keys: what made
+it stands beside it.</p>
 """
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
@@ -488,7 +490,12 @@ def page(
         raw(trying.buttons(data["id"], runs=not data.get("withdrawn"))),
         raw(checking.link(data["id"])),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
-        section("expected", *arrays(data, "expected"), title=[nodes.Text("Expected values")]),
+        section(
+            "expected",
+            *([raw(TRACE)] if steps else []),
+            *arrays(data, "expected"),
+            title=[nodes.Text("Expected values")],
+        ),
         *([section("steps", raw(STEPS + steps), title=[nodes.Text("Step by step")])] * bool(steps)),
         *(
             section(name, *content, title=[nodes.Text(title)])

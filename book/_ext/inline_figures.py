@@ -5,11 +5,11 @@ loads the scripts of the figures on it that answer back, and no others.
 """
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from frame import copy_script
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -52,12 +52,8 @@ class Figures(SphinxPostTransform):
 def copy_scripts(app: Sphinx) -> None:
     """Put the scripts of the figures into the site."""
     if app.builder.format == "html":
-        shutil.copytree(
-            SCRIPTS,
-            Path(app.outdir, "_static", "live"),
-            ignore=lambda _, names: [name for name in names if not name.endswith(".js")],
-            dirs_exist_ok=True,
-        )
+        for script in SCRIPTS.glob("*.js"):
+            copy_script(script, Path(app.outdir, "_static", "live", script.name))
 
 
 def load_scripts(

@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 MOST = 400  # entries of an array that one would look at
+# What another recipe gave is not what attention makes, even where the numbers are the same.
+SLIPS = {"added", "filled", "inverted", "multiplied", "rounded"}
 # Steps have several names. What else a name says tells of which sentence, head or variant it is.
 FAMILIES = {
     "input": r"embeddings?|vectors|x|stream",
@@ -117,7 +119,8 @@ class Relations:
         self.scales = [1.0, *dict.fromkeys(float(s) for s in asked if isinstance(s, int | float))]
         self.unlisted_projections(every)
         for matrix in every:
-            if matrix.given in data["expected"] and matrix.values.dtype != bool:
+            plain = matrix.values.dtype != bool and not matrix.rest & SLIPS
+            if matrix.given in data["expected"] and plain:
                 way = getattr(self, f"make_{matrix.family}", None)
                 found = (
                     next(way(matrix), None) if way and np.isfinite(matrix.values).all() else None

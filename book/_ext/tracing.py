@@ -7,7 +7,6 @@ table of the steps.
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from docutils import nodes
+from frame import copy_script
 from numpy.typing import NDArray
 from relations import Made, Matrix, Relations
 from sphinx.application import Sphinx
@@ -44,6 +44,18 @@ def factor(value: float) -> str:
     """Write a number as a factor, in parentheses if it is negative."""
     text = short(value)
     return f"({text})" if value < 0 else text
+
+
+def equals(*values: float) -> str:
+    """Return how a line with these numbers goes on: "=" if they are written in full, else "≈"."""
+    exact = all(float(f"{value:.4f}") == value or abs(value) >= 1e7 for value in values)
+    return "=" if exact else "≈"
+
+
+def named(name: str) -> str:
+    """Write the name of an array, or of a step that the example does not list."""
+    step, _, of = name.partition(" of ")
+    return f"{step} of <code>{of}</code>" if of else f"<code>{name}</code>"
 
 
 def times(scale: float, width: int) -> str:
@@ -85,7 +97,7 @@ class Trace:
     def rule(self, name: str) -> str:
         """Say how a matrix is made."""
         made = self.made[name]
-        of = [f"<code>{each}</code>" for each in made.of]
+        of = [named(each) for each in made.of]
         for k, used in enumerate(made.rows):
             if not made.turned[k] or k == 1:  # not of a first factor that is transposed
                 whole = used == list(range(len(self.known[made.of[k]].values)))
@@ -104,11 +116,14 @@ class Trace:
         if made.kind == "sum":
             return f"{of[0]} plus {of[1]}"
         if made.kind == "slope":
-            return f"{of[0]} times what {of[1]} exceeds its mean by, in each row"
+            return (
+                f"{of[0]}, entry by entry, times what {of[1]} exceeds its mean by, "
+                f"the mean of each row weighted by {of[0]}"
+            )
         return "columns of " + " and ".join(of)
 
-    def sum_of(self, made: Made, i: int, j: int) -> tuple[str, list[Place]]:
-        """Write an entry of a product as its sum, and say which lines of the factors it takes."""
+    def sum_of(self, made: Made, i: int, j: int) -> tuple[str, list[Place], str]:
+        """Write an entry of a product as its sum, what it takes of the factors, and "=" or "≈"."""
         a, b = (self.known[name] for name in made.of)
         (first, second), (left, right) = made.rows, made.turned
         one = a.values.T[i] if left else a.values[first[i]]
@@ -126,7 +141,9 @@ class Trace:
             places.append([to, "c", j])
         else:
             places += [[to, "e", row, j] for row in second]
-        return (f"({text}){scale}" if scale and len(terms) > 1 else f"{text}{scale}"), places
+        sign = equals(*one, *other, made.scale * float(one @ other))
+        text = f"({text}){scale}" if scale and len(terms) > 1 else f"{text}{scale}"
+        return text, places, sign
 
     def lines(self, name: str, i: int, j: int) -> tuple[list[str], list[Place]]:
         """Say how an entry is made, in lines, and which rows and columns it is made of."""
@@ -134,30 +151,36 @@ class Trace:
         if made is None:
             return [], []
         if made.kind == "product":
-            text, places = self.sum_of(made, i, j)
-            return [f"{text} = {short(value)}"], places
+            text, places, sign = self.sum_of(made, i, j)
+            return [f"{text} {sign} {short(value)}"], places
         source = self.known[made.of[0]]
-        place = [self.names.index(source.name), "r", i]
+        at, to = self.names.index(source.name), self.names.index(made.of[-1])
         if made.kind == "softmax":
-            return self.share(made, name, i, j), [place]
+            columns = range(len(source.values[i]))
+            let = [c for c in columns if made.mask is None or made.mask[i, c]]
+            every: list[Place] = [[at, "e", i, c] for c in let]
+            whole = len(let) == len(columns)
+            return self.share(made, name, i, j), [[at, "r", i]] if whole else every
+        start = source.values[i, j] if made.kind != "copy" else 0.0
         if made.kind == "scale":
-            start = short(source.values[i, j])
-            return [f"{start}{times(made.scale, 1)} = {short(value)}"], [[place[0], "e", i, j]]
+            text = f"{short(start)}{times(made.scale, 1)} {equals(start, value)} {short(value)}"
+            return [text], [[at, "e", i, j]]
         if made.kind == "sum":
-            other = self.known[made.of[1]]
-            row = i if len(other.values) > 1 else 0
-            both = f"{short(source.values[i, j])} + {factor(other.values[row, j])}"
-            second = [self.names.index(other.name), "e", row, j]
-            return [f"{both} = {short(value)}"], [[place[0], "e", i, j], second]
+            row = i if len(self.known[made.of[1]].values) > 1 else 0
+            other = self.known[made.of[1]].values[row, j]
+            text = f"{short(start)} + {factor(other)} {equals(start, other, value)} {short(value)}"
+            return [text], [[at, "e", i, j], [to, "e", row, j]]
         if made.kind == "slope":
-            slope = self.known[made.of[1]].values[i]
-            mean = made.more["mean"][i]
-            text = f"{short(source.values[i, j])} × ({short(slope[j])} − {factor(mean)})"
-            second = [self.names.index(made.of[1]), "r", i]
-            said = f"The mean of the row, weighted by the shares, is {short(mean)}."
-            return [said, f"{text} = {short(value)}"], [place, second]
+            slopes, mean = self.known[made.of[1]].values[i], made.more["mean"][i]
+            pairs = zip(source.values[i], slopes, strict=True)
+            terms = " + ".join(f"{short(a)} × {factor(b)}" for a, b in pairs)
+            text = f"{short(start)} × ({short(slopes[j])} − {factor(mean)})"
+            return [
+                f"mean: {terms} {equals(*source.values[i], *slopes, mean)} {short(mean)}",
+                f"{text} {equals(start, slopes[j], mean, value)} {short(value)}",
+            ], [[at, "r", i], [to, "r", i]]
         k, column = made.columns[j]
-        return [f"the same as <code>{made.of[k]}</code>[{i}, {column}]"], [
+        return [f"the same as {named(made.of[k])}[{i}, {column}]"], [
             [self.names.index(made.of[k]), "e", i, column]
         ]
 
@@ -168,15 +191,18 @@ class Trace:
         before = self.made.get(source.name)
         found = []
         if before and before.kind == "product":
-            found.append(f"score: {self.sum_of(before, i, j)[0]} = {short(score)}")
+            text, _, sign = self.sum_of(before, i, j)
+            found.append(f"score: {text} {sign} {short(score)}")
         elif before and before.kind == "scale":
-            raw = self.known[before.of[0]]
-            under = self.made.get(raw.name)
-            sum_ = f"{self.sum_of(under, i, j)[0]} = " if under and under.kind == "product" else ""
-            found.append(f"score: {sum_}{short(raw.values[i, j])}")
-            found.append(
-                f"scaled: {short(raw.values[i, j])}{times(before.scale, 1)} = {short(score)}"
-            )
+            raw = self.known[before.of[0]].values[i, j]
+            under = self.made.get(before.of[0])
+            text = ""
+            if under and under.kind == "product":
+                text, _, sign = self.sum_of(under, i, j)
+                text = f"{text} {sign} "
+            found.append(f"score: {text}{short(raw)}")
+            divided = f"{short(raw)}{times(before.scale, 1)} {equals(raw, score)} {short(score)}"
+            found.append(f"scaled: {divided}")
         elif before and before.kind == "sum":
             found.append(f"score with its bias: {self.lines(source.name, i, j)[0][0]}")
         else:
@@ -186,25 +212,19 @@ class Trace:
             found.append(f"times {short(made.scale)}: {short(score)}")
         if made.mask is not None:
             if not made.mask[i, j]:
-                return [
-                    *found,
-                    "the mask hides this key: the exponential is 0, and so is the share",
-                ]
+                hidden = "the mask hides this key: the exponential is 0, and so is the share"
+                return [*found, hidden]
             found.append("the mask lets it through")
         most, total = made.more["most"][i], made.more["total"][i]
-        less = f" − {factor(most)}" if most else ""
-        value = made.more["exponentials"][i, j]
-        power = f"<sup>{short(score)}{less}</sup>"
-        found.append(
-            f"exponential{', less the largest of the row' * bool(less)}: e{power} = {short(value)}"
-        )
-        parts = " + ".join(short(each) for each in made.more["exponentials"][i])
-        sum_ = (
-            parts if len(made.more["exponentials"][i]) <= 6 else f"sum of the row, {short(total)}"
-        )
-        share = short(self.known[name].values[i, j])
-        found.append(f"share: {short(value)} ÷ ({sum_}) = {share}")
-        return found
+        value, share = made.more["exponentials"][i, j], self.known[name].values[i, j]
+        which = " that the mask lets through" if made.mask is not None else " of the row"
+        power = f"<sup>{short(score)}{f' − {factor(most)}' if most else ''}</sup>"
+        why = f" <small>({short(most)} is the largest{which})</small>" if most else ""
+        found.append(f"exponential: e{power} {equals(score, most, value)} {short(value)}{why}")
+        every = made.more["exponentials"][i]
+        sum_ = " + ".join(map(short, every)) if len(every) <= 6 else f"their sum, {short(total)}"
+        sign = equals(*every, total, share)
+        return [*found, f"share: {short(value)} ÷ ({sum_}) {sign} {short(share)}"]
 
     def uses(self, name: str, i: int, j: int) -> list[Place]:
         """Return the rows, columns and entries that an entry is used for."""
@@ -221,6 +241,8 @@ class Trace:
                     found += [[at, "c", p] for p, r in enumerate(used) if r == i]
                 elif i in used:
                     found.append([at, "c", j])
+            elif made.kind == "softmax" and made.mask is not None:
+                found += [[at, "r", i]] if made.mask[i, j] else []
             elif made.kind in ("softmax", "slope"):
                 found.append([at, "r", i])
             elif made.kind == "copy":
@@ -237,7 +259,7 @@ class Trace:
         """Return all that a script needs, by matrix and entry."""
         from examples import heads
 
-        entries, named = {}, {}
+        entries, heads_of = {}, {}
         for name, matrix in self.known.items():
             if matrix.values.dtype == bool:
                 continue
@@ -248,7 +270,7 @@ class Trace:
                     heads(matrix.given, self.data, n, axis) for n, axis in ((rows, 1), (columns, 0))
                 ]
                 if any(not word.isdigit() for axis in words for word in axis):
-                    named[at] = words
+                    heads_of[at] = words
             entries[at] = [
                 [
                     [short(matrix.values[i, j]), *self.lines(name, i, j), self.uses(name, i, j)]
@@ -256,7 +278,25 @@ class Trace:
                 ]
                 for i in range(rows)
             ]
-        return {"names": self.names, "heads": named, "entries": entries}
+        given = [self.known[name].given for name in self.names]
+        described = {**self.data["inputs"], **self.data["expected"]}
+        about = {
+            k: ("Given. " if name in self.data["inputs"] else "") + described[name]["description"]
+            for k, name in enumerate(given)
+            if name and self.names[k] not in self.made
+        }
+        return {
+            "names": self.names,
+            "flat": [k for k, name in enumerate(self.names) if self.is_flat(name)],
+            "heads": heads_of,
+            "about": about,
+            "entries": entries,
+        }
+
+    def is_flat(self, name: str) -> bool:
+        """Tell whether an array has one axis."""
+        entry = {**self.data["inputs"], **self.data["expected"]}.get(self.known[name].given)
+        return entry is not None and not isinstance(entry["value"][0], list)
 
     def steps(self) -> str:
         """Return a table of the steps, each with an entry worked out."""
@@ -266,10 +306,11 @@ class Trace:
             shape = " × ".join(map(str, values.shape))
             i, j = min(1, len(values) - 1), 0
             lines, _ = self.lines(name, i, j)
-            worked = "<br>".join(lines)
+            flat = self.is_flat(name)
+            worked = "<br>".join([f"<b>[{j}]</b>" if flat else f"<b>[{i}, {j}]</b>", *lines])
             rows.append(
-                f'<tr><th scope="row"><code>{name}</code> <span class="shape">{shape}</span></th>'
-                f"<td>{self.rule(name)}</td><td>[{i}, {j}]: {worked}</td></tr>"
+                f'<tr><th scope="row">{named(name)} <span class="shape">{shape}</span></th>'
+                f"<td>{self.rule(name)}</td><td>{worked}</td></tr>"
             )
         if not rows:
             return ""
@@ -314,13 +355,19 @@ class Matching:
         self.last = ""  # the example that was found before
 
     def match(
-        self, texts: Sequence[str], shape: tuple[int, int], least: int, said: Set[str] = frozenset()
+        self,
+        texts: Sequence[str],
+        shape: tuple[int, int],
+        least: int,
+        said: Set[str] = frozenset(),
+        loaded: Set[str] = frozenset(),
     ) -> list[Any] | None:
         """Return the example and the matrix that numbers are those of, if that is certain.
 
         Of several with the same numbers, the one whose name has most of the words that stand
-        before them; then one of the same example as before, that has not been there yet. A number
-        without `least` decimals has been written in full.
+        before them; then one of the example that the cell loads, or of the same as before; what is
+        printed a second time is the second of two. A number without `least` decimals has been
+        written in full.
         """
         fitting = []
         for name, trace in self.traces.items():
@@ -328,7 +375,8 @@ class Matching:
                 if values.shape == shape and agrees(texts, values, least):
                     words = said & set(matrix.name.split("_"))
                     new = (name, matrix.name, rows) not in self.seen
-                    order = (len(words), name == self.last, new, -place)
+                    again = new if least else not new  # a drawing shows what was printed
+                    order = (len(words), name in loaded, name == self.last, again, -place)
                     fitting.append((order, name, matrix.name, rows))
         if not fitting:
             return None
@@ -341,18 +389,34 @@ class Matching:
         found = [name, self.traces[name].names.index(matrix_name)]
         return [*found, rows] if rows else found
 
-    def printed(self, text: str) -> Iterator[dict[str, Any]]:
+    def name_of(self, found: Sequence[Any]) -> str:
+        """Return the name of a matrix that was found."""
+        name: str = self.traces[found[0]].names[found[1]]
+        return name
+
+    def printed(self, text: str, loaded: Set[str] = frozenset()) -> Iterator[dict[str, Any]]:
         """Yield the matrices in a printed text: where each row begins, counted in numbers.
 
-        A row is what stands in one line between brackets.
+        A row is what stands between brackets; rows within brackets are taken together.
         """
         numbers = list(NUMBER.finditer(text))
-        rows = []
-        for line in re.finditer(r"\[?\[([^][]+)\]", text):
+        rows, nesting = [], [""]
+        for line in re.finditer(r"\[?\[([^][]+)\](?=(\])?)", text):
             inside = [k for k, n in enumerate(numbers) if line.start(1) <= n.start() < line.end(1)]
             if inside and NUMBER.sub("", line[1]).strip(" \n,") == "":
                 before = text[: line.start()].rpartition("]")[2]
                 rows.append((inside, frozenset(re.findall(r"[a-z]+", before.lower()))))
+                opens, closes = line[0].startswith("[["), bool(line[2])
+                within = nesting[-1] in ("opens", "inside")
+                nesting.append(
+                    "opens"
+                    if opens and not closes
+                    else "closes"
+                    if within and closes
+                    else "inside"
+                    if within
+                    else "alone"
+                )
         start = 0
         while start < len(rows):
             for count in range(len(rows) - start, 0, -1):
@@ -360,9 +424,18 @@ class Matching:
                 width = len(block[0])
                 if count * width < 3 or any(len(row) != width for row in block):
                     continue
+                kinds = nesting[start + 1 : start + 1 + count]
+                nested = [kinds[0] == "opens", kinds[-1] == "closes"]
+                if any(nested) != all(nested) or (not any(nested) and "inside" in kinds):
+                    continue
                 texts = [numbers[k][0] for row in block for k in row]
-                if found := self.match(texts, (count, width), 4, rows[start][1]):
-                    yield {"of": found, "rows": [row[0] for row in block], "width": width}
+                if found := self.match(texts, (count, width), 4, rows[start][1], loaded):
+                    yield {
+                        "of": found,
+                        "name": self.name_of(found),
+                        "rows": [row[0] for row in block],
+                        "width": width,
+                    }
                     start += count - 1
                     break
             start += 1
@@ -380,10 +453,22 @@ class Matching:
                 part = texts[start : start + rows * columns]
                 whole = len(part) == rows * columns >= 4
                 if whole and (found := self.match(part, (rows, columns), 0)):
-                    yield {"of": found, "first": start, "shape": [rows, columns]}
+                    yield {
+                        "of": found,
+                        "name": self.name_of(found),
+                        "first": start,
+                        "shape": [rows, columns],
+                    }
                     start += rows * columns - 1
                     break
             start += 1
+
+
+def loaded_by(output: nodes.Node) -> frozenset[str]:
+    """Return the examples that the cell of an output names."""
+    while output.parent is not None and "cell" not in output.get("classes", []):
+        output = output.parent
+    return frozenset(ID.findall(output.astext())) if output.parent is not None else frozenset()
 
 
 def agrees(texts: Sequence[str], values: Array, least: int) -> bool:
@@ -408,7 +493,7 @@ def mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
     raws = [raw.astext() for raw in doctree.findall(nodes.raw)]
     drawings = [text for text in raws if re.match('<div class="drawing(?! live)', text)]
     found = {
-        "printed": [list(matching.printed(block.astext())) for block in outputs],
+        "printed": [list(matching.printed(block.astext(), loaded_by(block))) for block in outputs],
         "drawings": [list(matching.drawn(text)) for text in drawings],
     }
     if any(arrays for group in found.values() for arrays in group):
@@ -432,10 +517,10 @@ def write(app: Sphinx, exception: Exception | None) -> None:
             )
 
 
-def copy_script(app: Sphinx) -> None:
+def write_script(app: Sphinx) -> None:
     """Put the script that shows it into the site."""
     if app.builder.format == "html":
-        shutil.copyfile(SCRIPT, Path(app.outdir, "_static", SCRIPT.name))
+        copy_script(SCRIPT, Path(app.outdir, "_static", SCRIPT.name))
 
 
 def load_script(
@@ -449,7 +534,7 @@ def load_script(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.connect("builder-inited", copy_script)
+    app.connect("builder-inited", write_script)
     app.connect("doctree-resolved", mark)
     app.connect("html-page-context", load_script, priority=600)  # after the other figures
     app.connect("build-finished", write)

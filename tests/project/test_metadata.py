@@ -1,10 +1,13 @@
 """What the repository says about itself, where it can be looked up: one version, one tree."""
 
 import re
+import subprocess
 import sys
 import tomllib
 from datetime import date
+from pathlib import Path
 
+import pytest
 import yaml
 
 import selfattn_ref
@@ -165,19 +168,22 @@ class TestHosting:
 class TestForms:
     """What somebody fills in who reports something."""
 
-    def test_each_field_has_what_a_form_needs(self):
-        forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
-        assert len(forms) == 2
-        for path in forms:
-            form = yaml.safe_load(path.read_text("utf-8"))
-            assert set(form) == {"name", "description", "labels", "body"}
-            fields = [field for field in form["body"] if field["type"] != "markdown"]
-            names = [field["id"] for field in fields]
-            assert len(set(names)) == len(names) >= 3
-            for field in fields:
-                assert field["type"] in {"input", "textarea", "dropdown"}
-                assert field["attributes"]["label"]
-                assert isinstance(field["validations"]["required"], bool)
+    @pytest.mark.parametrize(
+        ("schema", "pattern"),
+        [
+            ("github-workflows", ".github/workflows/*.yml"),
+            ("github-issue-forms", ".github/ISSUE_TEMPLATE/*-*.yml"),
+            ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+            ("readthedocs", ".readthedocs.yaml"),
+        ],
+    )
+    def test_they_and_the_workflows_are_as_their_schemas_want_them(self, schema, pattern):
+        found = sorted(map(str, ROOT.glob(pattern)))
+        program = Path(sys.executable).with_name("check-jsonschema")
+        command = [program, "--builtin-schema", f"vendor.{schema}", *found]
+        checked = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert found
+        assert checked.returncode == 0, checked.stdout
 
 
 class TestLayout:

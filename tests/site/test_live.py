@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
-from tools.serve_book import SITE
+from tools.serve_book import SITE, transfer_size
 from tools.site.access import TAGS, axe
 from tools.site.visit import launched
 
@@ -172,13 +172,10 @@ def test_a_page_loads_the_scripts_of_its_figures_and_no_others() -> None:
 
 
 def test_the_scripts_of_a_page_weigh_at_most_12_kb() -> None:
-    from tools.serve_book import transfer_size
-
-    for names in ON_PAGES.values():
-        weights = [
-            transfer_size(SITE / f"_static/live/{name}.js") for name in ("live", *set(names))
-        ]
-        assert not names or sum(weights) <= 12_000
+    for path in ON_PAGES:
+        scripts = re.findall(r'<script defer src="([^"?]*)', path.read_text("utf-8"))
+        own = [name for name in scripts if "/live/" in name or name.endswith("trace.js")]
+        assert sum(transfer_size(path.parent / name) for name in own) <= 12_000, path
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,6 +15,7 @@ import numpy as np
 from book._lib.canvas import Canvas
 from book._lib.figures import COLUMN, PHONE, SPAN
 
+KEYS = re.compile(r"(, or [^,]*arrow keys)")  # which a telephone has not
 State = Mapping[str, Any]  # numbers, lists of numbers, truths and words, by name
 
 
@@ -90,6 +91,7 @@ class Live:
         facts = {"start": start, "limits": limits, "data": data}
         inside = json.dumps(facts, default=_plain, ensure_ascii=False, separators=(",", ":"))
         inside = inside.replace("</", r"<\/")  # ends no element
+        tip = KEYS.sub(r'<span class="keys">\1</span>', hint)
         spoken = {key: f'<b data-say="{key}">{escape(text)}</b>' for key, text in numbers.items()}
         for key, text in (phrases or {}).items():
             spoken[key] = f'<span data-say="{key}">{escape(text, quote=False)}</span>'
@@ -99,7 +101,7 @@ class Live:
             f'<script type="application/json">{inside}</script>'
             f'<div class="controls buttons" hidden>{"".join(controls)}'
             '<button type="button" class="reset">Reset</button>'
-            f'<p class="hint">{hint}</p></div>'
+            f'<p class="hint">{tip}</p></div>'
             f'<div class="picture" role="img" aria-label="{escape(" ".join(alt.split()))}">'
             f"{draw(SPAN if wide else COLUMN).svg('figure-wide')}"
             f"{draw(PHONE).svg('figure-narrow')}</div>"

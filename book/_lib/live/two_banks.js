@@ -29,6 +29,7 @@
         view.text(`share-${j}`, number(share));
       });
       const place = (at) => view.place("plane", at), start = place(state[data.word]), names = [];
+      view.path("reach", words.map((name) => place(state[name])), true);
       for (const sense in context) {
         view.arrow(`to-${sense}`, start, place(context[sense]));
         view.look(`to-${sense}`, "pale", sense !== state.sentence);
@@ -44,7 +45,7 @@
 
     says(state, { shares, context }, { data }) {
       const [money, water] = context[state.sentence], words = data.sentences[state.sentence];
-      const lean = Math.abs(money - water) < 0.05 ? "as much money as water" : money > water ? "more money than water" : "more water than money";
+      const lean = number(money) === number(water) ? "as much money as water" : money > water ? "more money than water" : "more water than money";
       const said = { landed: vector([money, water]), sense: lean };
       words.forEach((name, j) => { said[`word_${j}`] = name === data.word ? "itself" : name; said[`share_${j}`] = number(shares[j]); });
       return said;

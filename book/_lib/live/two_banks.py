@@ -57,6 +57,9 @@ def two_banks(
                 canvas.text(66, y, number(float(share), 2), "weight", bold=True)
         canvas.text(202, middle, word, "context", bold=True)
 
+        with canvas.part("reach"):  # an average of the three words lies among them
+            corners = frame(np.array([embeddings[name] for name in sentences[first]]))
+            canvas.path(corners, "faint fill wash", closed=True, keep_off=0)
         start = frame(embeddings[word])
         for sense, place in contexts.items():
             with canvas.part(f"to-{sense}"):
@@ -70,7 +73,7 @@ def two_banks(
                 _name_tip(canvas, named, start, frame(place), "context")
         for name, place in embeddings.items():
             with canvas.part(f"name-{name}", frame(place)):
-                canvas.label(name, frame(place))
+                canvas.label(name, frame(place), away=13)
         return canvas
 
     shares = {f"share_{j}": number(float(share), 2) for j, share in enumerate(weights[first])}

@@ -21,17 +21,22 @@ const bookTrace = (() => {
         cell.classList.add("entry");
         cell.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j)); });
         cell.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
-        cell.addEventListener("click", () => { pinned = true; this.show(i, j); });
+        cell.addEventListener("click", () => {
+          const again = pinned && now && now.box === this && this.i === i && this.j === j;
+          hide();
+          pinned = !again;
+          if (!again) this.show(i, j);
+        });
       }));
       element.addEventListener("keydown", (event) => {
-        const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+        const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], End: [0, 999], Home: [0, -999] }[event.key];
         if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
         event.preventDefault();
         pinned = true;
         const [down, right] = now && now.box === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
         this.show(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
       });
-      element.addEventListener("focusout", () => hide());
+      element.addEventListener("focusout", (event) => { if (!panel.contains(event.relatedTarget)) hide(); });
     }
 
     number() { return typeof this.of === "number" ? this.of : known[this.example].names.indexOf(this.of); }
@@ -39,17 +44,22 @@ const bookTrace = (() => {
     show(i, j) {
       clearTimeout(later);
       if (!known[this.example]) return load(this.example, () => this.show(i, j));
-      const { names, heads, entries } = known[this.example], at = this.number();
+      const { names, flat, heads, about, entries } = known[this.example], at = this.number();
       if (!entries[at]) return;
       this.i = i;
       this.j = j;
       now = { box: this };
       const row = this.rows[i], [value, lines, from, next] = entries[at][row][j];
-      const words = heads[at] ? `${heads[at][0][row]}, ${heads[at][1][j]}` : "";
-      const place = ([k, kind, a, b]) => `<code>${names[k]}</code>${kind === "r" ? `, row ${a}` : kind === "c" ? `, column ${a}` : `[${a}, ${b}]`}`;
-      panel.innerHTML = `<p><b><code>${names[at]}</code>[${row}, ${j}] = ${value}</b>${words ? ` <span>${words}</span>` : ""} <small>${this.example}</small></p>` +
-        (lines.length ? lines.map((line) => `<p class="made">${line}</p>`).join("") : "<p>Given.</p>") +
-        (next.length ? `<p class="uses">Used next: ${next.map(place).join("; ")}</p>` : "");
+      const named = (k) => names[k].replace(/(?:(.*) of )?(.*)/, (_, step, of) => `${step ? `${step} of ` : ""}<code>${of}</code>`);
+      const index = (k, a, b) => (flat.includes(k) ? `[${b}]` : `[${a}, ${b}]`);
+      const axis = (noun, word) => (/^\d+$/.test(word) ? "" : / /.test(word) ? word : `${noun} ${word}`);
+      const words = heads[at] && !flat.includes(at) ? [axis("row", heads[at][0][row]), axis("column", heads[at][1][j])].filter(Boolean).join(", ") : "";
+      const place = ([k, kind, a, b]) => named(k) + (kind === "e" ? index(k, a, b) : flat.includes(k) ? "" : kind === "r" ? `, row ${a}` : `, column ${a}`);
+      panel.innerHTML = `<button type="button" class="close" aria-label="Close">×</button><p><b>${named(at)}${index(at, row, j)} = ${value}</b>${words ? ` <span>${words}</span>` : ""} <small>${this.example}</small></p>` +
+        (lines.length ? lines.map((line) => `<p class="made">${line}</p>`).join("") : `<p>${about[at] || ""}</p>`) +
+        (next.length ? `<p class="uses">Used next: ${next.map(place).join("; ")}</p>` : "") +
+        (/≈/.test(lines.join()) ? '<p class="uses">≈: computed with all digits, shown with four.</p>' : "");
+      panel.firstChild.onclick = () => hide();
       clear();
       this.cells[i][j].classList.add("here");
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
@@ -71,8 +81,14 @@ const bookTrace = (() => {
     // Beside the matrix, or below or above it, where there is room; on a phone at the foot of the window.
     put(cell) {
       panel.removeAttribute("style");
-      if (innerWidth < 640) return;
-      const at = cell.getBoundingClientRect(), own = this.element.getBoundingClientRect(), room = innerWidth - own.right - 28;
+      const at = cell.getBoundingClientRect();
+      if (innerWidth < 640) {
+        if (at.bottom > innerHeight - panel.offsetHeight - 16) panel.style.inset = "0.5rem 0.5rem auto";
+        return;
+      }
+      const every = this.cells.flat().map((one) => one.getBoundingClientRect());
+      const own = { top: Math.min(...every.map((one) => one.top)), right: Math.max(...every.map((one) => one.right)), bottom: Math.max(...every.map((one) => one.bottom)) };
+      const room = innerWidth - own.right - 28;
       if (room > 300) panel.style.maxWidth = `${Math.min(room, 500)}px`;
       const tall = panel.offsetHeight, below = own.bottom + 10, beside = Math.min(own.top, innerHeight - tall - 8);
       const top = room > 300 ? beside : below + tall < innerHeight ? below : own.top - tall - 10;
@@ -135,14 +151,21 @@ const bookTrace = (() => {
     picture.setAttribute("aria-hidden", "true");
     picture.append(...svg.childNodes);
     svg.append(picture);
-    for (const { of, first, shape: [rows, columns] } of panels) {
+    for (const { of, name, first, shape: [rows, columns] } of panels) {
       const cells = [...Array(rows)].map((_, i) => [...Array(columns)].map((_, j) => texts[first + i * columns + j]));
       cells.flat().forEach((text) => { text.style.pointerEvents = "none"; });
       const group = document.createElementNS(svg.namespaceURI, "g");
       group.setAttribute("role", "group");
-      group.setAttribute("aria-label", `Matrix of ${of[0]}: the arrow keys trace its numbers`);
+      group.setAttribute("aria-label", `${name} of ${of[0]}: the arrow keys trace its numbers`);
+      const entries = cells.map((row) => row.map(under)), [from, to] = [entries[0][0], entries.at(-1).at(-1)];
+      const ring = document.createElementNS(svg.namespaceURI, "rect"), of_ = (rect, name) => Number(rect.getAttribute(name));
+      Object.entries({
+        class: "ring", x: of_(from, "x") - 2, y: of_(from, "y") - 2,
+        width: of_(to, "x") + of_(to, "width") - of_(from, "x") + 4, height: of_(to, "y") + of_(to, "height") - of_(from, "y") + 4,
+      }).forEach((pair) => ring.setAttribute(...pair));
+      group.append(ring);
       svg.append(group);
-      new Box(group, of, cells.map((row) => row.map(under)));
+      new Box(group, of, entries);
     }
   }
 
@@ -155,7 +178,7 @@ const bookTrace = (() => {
     const outputs = document.querySelectorAll(".output[class*=highlight-] pre");
     for (const [place, arrays] of Object.entries(facts.printed)) {
       const every = numbers(outputs[place]);
-      for (const { of, rows, width } of arrays) {
+      for (const { of, name, rows, width } of arrays) {
         const cells = rows.map((first) => every.slice(first, first + width));
         const group = document.createElement("span"), range = document.createRange();
         range.setStartBefore(cells[0][0]);
@@ -163,7 +186,7 @@ const bookTrace = (() => {
         group.append(range.extractContents());
         range.insertNode(group);
         group.setAttribute("role", "group");
-        group.setAttribute("aria-label", `Matrix of ${of[0]}: the arrow keys trace its numbers`);
+        group.setAttribute("aria-label", `${name} of ${of[0]}: the arrow keys trace its numbers`);
         new Box(group, of, cells);
       }
     }
@@ -174,14 +197,16 @@ const bookTrace = (() => {
     if (outputs.length && boxes.length) {
       const first = document.querySelector(".output .traces, .drawing .traces");
       const hint = first && first.closest(".highlight");
-      if (hint) hint.append(Object.assign(document.createElement("small"), { className: "hint", textContent: "Point at a number: what made it?" }));
+      if (hint) hint.append(Object.assign(document.createElement("small"), { className: "hint", textContent: `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a number: what made it?` }));
     }
     panel.className = "trace";
     panel.setAttribute("role", "status");
     panel.hidden = true;
     document.body.append(panel);
     addEventListener("keydown", (event) => { if (event.key === "Escape" && now) hide(); });
-    addEventListener("pointerdown", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });
+    addEventListener("click", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });
+    panel.addEventListener("pointerenter", () => clearTimeout(later));
+    panel.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
     addEventListener("scroll", () => { if (now && !pinned) hide(); else if (now) now.box.put(now.box.cells[now.box.i][now.box.j]); }, { passive: true });
   }
 
