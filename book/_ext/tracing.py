@@ -48,7 +48,7 @@ def factor(value: float) -> str:
 
 def equals(*values: float) -> str:
     """Return how a line with these numbers goes on: "=" if they are written in full, else "≈"."""
-    exact = all(float(f"{value:.4f}") == value or abs(value) >= 1e7 for value in values)
+    exact = all(abs(round(value, 4) - value) < 1e-12 * max(1, abs(value)) for value in values)
     return "=" if exact else "≈"
 
 
