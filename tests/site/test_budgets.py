@@ -2,16 +2,17 @@
 
 import base64
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from tools.check_site import POLICY, check_frames
 from tools.serve_book import serving
 from tools.site.budgets import BUDGETS, Budget, Reading
 from tools.site.examine import examine, first_of_their_kind
-from tools.site.visit import Tab, launched
+from tools.site.visit import Tab
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
 GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
@@ -115,9 +116,8 @@ DEFECTS = {
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Tab]:
-    with launched() as browser:
-        yield Tab(browser)
+def tab(browser: Browser) -> Tab:
+    return Tab(browser)
 
 
 def measured(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import axe_playwright_python
+from playwright.sync_api import Page
 
 from tools.site.budgets import Reading, budget, counted
 from tools.site.visit import FORCED_DARK, PHONE_DARK, WIDE, Visit
@@ -40,12 +41,19 @@ def axe() -> str:
 @budget("axe: violations", "0", WIDE, PHONE_DARK, once={WIDE})
 def axe_violations(visit: Visit) -> Reading:
     """List the elements that break a rule of WCAG 2.2 A or AA, or of best practice."""
-    if not visit.page.evaluate("'axe' in window"):
-        visit.page.evaluate(axe())
-    # Two thirds of the time go to this rule, which `text_contrast` repeats in every mode, but for
-    # text that stands on something in which it is not.
-    rules = {"color-contrast": {"enabled": visit.tab.mode == WIDE}}
-    return counted(visit.page.evaluate(RUN_AXE, [TAGS, rules]))
+    return counted(broken_rules(visit.page, colors=visit.tab.mode == WIDE))
+
+
+def broken_rules(page: Page, *, colors: bool = True) -> list[str]:
+    """Return what axe finds.
+
+    Two thirds of its time go to the `colors`, which `text_contrast` measures in every mode, but for
+    text that stands on something in which it is not.
+    """
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe())
+    found: list[str] = page.evaluate(RUN_AXE, [TAGS, {"color-contrast": {"enabled": colors}}])
+    return found
 
 
 @budget(
