@@ -180,10 +180,9 @@ class TestFiles:
 class TestDerivations:
     @EVERY_EXAMPLE
     def test_a_derivation_gives_every_stored_digit(self, name):
-        expected = DOCUMENTS[name]["expected"]
-        derived = derive(DOCUMENTS[name])
-        assert derived == {key: entry["value"] for key, entry in expected.items()}
-        assert documents.with_derived_values(DOCUMENTS[name]) == DOCUMENTS[name]
+        document = documents.with_derived_values(DOCUMENTS[name])
+        assert document == DOCUMENTS[name]
+        derived = {key: entry["value"] for key, entry in document["expected"].items()}
         key, value = next((k, v) for k, v in derived.items() if numbers(v))
         neighbor = np.nextafter(float(numbers(value)[0]), np.inf).item()
         assert derived[key] != with_first_number(value, Number(repr(neighbor)))
