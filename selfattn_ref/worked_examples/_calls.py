@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -108,7 +109,7 @@ class Call:
         """What is given by keyword."""
         return {name: x for name, x in self.arguments.items() if name not in self._positional}
 
-    @property
+    @cached_property
     def _positional(self) -> list[str]:
         parameters = inspect.signature(getattr(selfattn_ref, self.function)).parameters.values()
         names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]

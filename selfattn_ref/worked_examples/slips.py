@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -91,8 +92,15 @@ def matrix() -> dict[str, tuple[Call, ...]]:
     """
     calls = [call for _, call in cases("scaled_dot_product_attention")]
     return {
-        name: tuple(call for call in calls if call.differs_from(slip))
-        for name, slip in SLIPS.items()
+        name: tuple(call for call in calls if slip in _wrong(call)) for name, slip in SLIPS.items()
+    }
+
+
+@cache
+def _wrong(call: Call) -> dict[Slip, Array]:
+    """Return the slips that are wrong at a call, each with what it gives."""
+    return {
+        slip: slip(*call.args, **call.kwargs) for slip in SLIPS.values() if call.differs_from(slip)
     }
 
 
@@ -103,9 +111,8 @@ def like(call: Call, got: Array, limits: Array) -> list[Slip]:
     that some number is wrong in the same way.
     """
     found = []
-    for slip in SLIPS.values():
-        output = slip(*call.args, **call.kwargs) if call.differs_from(slip) else None
-        if output is None or output.shape != got.shape:
+    for slip, output in _wrong(call).items():
+        if output.shape != got.shape:
             continue
         number = ~np.isnan(output)
         limit, wrong = limits.max(), number

@@ -180,10 +180,9 @@ class TestFiles:
 class TestDerivations:
     @EVERY_EXAMPLE
     def test_a_derivation_gives_every_stored_digit(self, name):
-        expected = DOCUMENTS[name]["expected"]
-        derived = derive(DOCUMENTS[name])
-        assert derived == {key: entry["value"] for key, entry in expected.items()}
-        assert documents.with_derived_values(DOCUMENTS[name]) == DOCUMENTS[name]
+        document = documents.with_derived_values(DOCUMENTS[name])
+        assert document == DOCUMENTS[name]
+        derived = {key: entry["value"] for key, entry in document["expected"].items()}
         key, value = next((k, v) for k, v in derived.items() if numbers(v))
         neighbor = np.nextafter(float(numbers(value)[0]), np.inf).item()
         assert derived[key] != with_first_number(value, Number(repr(neighbor)))
@@ -314,8 +313,12 @@ class TestLedger:
 class TestCommandLine:
     @pytest.fixture
     def copy(self, tmp_path):
-        shutil.copytree(DATA, tmp_path / "data")
-        shutil.copy(LEDGER, tmp_path / "released.json")
+        """Return the first nine examples, as all take a second each time, and their ledger."""
+        (tmp_path / "data").mkdir()
+        ledger = {name: digest for name, digest in read_ledger().items() if name < "SA010"}
+        for name in ledger:
+            shutil.copy(DATA / f"{name}.json", tmp_path / "data")
+        (tmp_path / "released.json").write_text(json.dumps(ledger), encoding="utf-8")
         return {"data": tmp_path / "data", "ledger": tmp_path / "released.json"}
 
     @pytest.fixture
@@ -327,24 +330,26 @@ class TestCommandLine:
 
     def test_checking_prints_a_line_for_each_example(self, copy, capsys):
         assert main([], **copy) == 0
-        assert capsys.readouterr().out.splitlines() == [f"{name} agrees" for name in DOCUMENTS]
+        lines = capsys.readouterr().out.splitlines()
+        assert lines == [f"SA{number:03d} agrees" for number in range(1, 10)]
 
     def test_checking_fails_on_a_changed_number_even_if_it_was_released(self, copy, edited, capsys):
         assert main([], **copy) == 1
         assert "SA004 is released and its numbers or calls have changed" in capsys.readouterr().out
-        entries = read_ledger() | {"SA004": documents.fingerprint(documents.read(edited))}
+        entries = read_ledger(copy["ledger"])
+        entries["SA004"] = documents.fingerprint(documents.read(edited))
         copy["ledger"].write_text(json.dumps(entries), encoding="utf-8")
         assert main([], **copy) == 1
         assert capsys.readouterr().out.count("SA004 differs: dot\n") == 1
 
     def test_a_released_example_is_not_overwritten(self, copy, capsys):
-        path = copy["data"] / "SA004.json"
+        path, before = copy["data"] / "SA004.json", read_ledger(copy["ledger"])
         changed = TEXTS["SA004"].replace("0.7, 0.8, 0.9", "0.7, 0.8, 0.8")
         path.write_text(changed, encoding="utf-8")
         assert main(["--write", "SA004"], **copy) == 1
         assert path.read_text("utf-8") == changed
         assert main(["--release", "SA004"], **copy) == 1
-        assert read_ledger(copy["ledger"]) == read_ledger()
+        assert read_ledger(copy["ledger"]) == before
         assert "new id that supersedes it" in capsys.readouterr().out
         assert main(["--write", "SA009"], **copy) == 0  # it is right, and stays as it is
         assert (copy["data"] / "SA009.json").read_text("utf-8") == TEXTS["SA009"]

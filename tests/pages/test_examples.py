@@ -55,12 +55,16 @@ def flat(value: Any) -> list[Any]:
 
 class TestTables:
     @EVERY_EXAMPLE
-    def test_every_entry_stands_in_its_place_with_six_digits(self, example_id: str) -> None:
+    def test_every_entry_stands_in_its_place_with_six_digits_and_rows_are_of_one_length(
+        self, example_id: str
+    ) -> None:
         document = DOCUMENTS[example_id]
         for name, entry in {**document["inputs"], **document["expected"]}.items():
             if not isinstance(entry["value"], list):
                 continue
             drawn = BeautifulSoup(examples.tables(name, document), "lxml")
+            for table in drawn("table"):
+                assert len({len(row(["td", "th"])) for row in table("tr")}) == 1, name
             cells = drawn.select("tbody td")
             wanted = flat(entry["value"])
             assert len(cells) == len(wanted), name
@@ -79,14 +83,6 @@ class TestTables:
         document = DOCUMENTS[example_id]
         for entry in {**document["inputs"], **document["expected"]}.values():
             assert eval(examples.digits(entry["value"]), {}) == entry["value"]
-
-    @EVERY_EXAMPLE
-    def test_every_row_has_as_many_cells_as_the_head(self, example_id: str) -> None:
-        document = DOCUMENTS[example_id]
-        for name, entry in {**document["inputs"], **document["expected"]}.items():
-            if isinstance(entry["value"], list):
-                for table in BeautifulSoup(examples.tables(name, document), "lxml")("table"):
-                    assert len({len(row(["td", "th"])) for row in table("tr")}) == 1, name
 
     @pytest.mark.parametrize(
         "example_id, name, rows, columns",
@@ -141,7 +137,9 @@ class TestTables:
 
 class TestPage:
     @EVERY_EXAMPLE
-    def test_it_names_and_describes_everything(self, example_id: str) -> None:
+    def test_it_names_and_describes_everything_but_no_file_of_a_source(
+        self, example_id: str
+    ) -> None:
         document = DOCUMENTS[example_id]
         sections = examples.page(document, {document["page"]})
         names = {
@@ -151,18 +149,15 @@ class TestPage:
             for name in node["ids"]
         }
         assert {*document["inputs"], *document["expected"]} <= names
-        page = re.sub(r"\W", "", text_of(sections))
+        text = text_of(sections)
+        assert ".txt" not in text  # no file of a source
+        assert not re.search(r"\d{3}_[0-9a-f]{16}", json.dumps(document))
+        page = re.sub(r"\W", "", text)
         said = [document["title"], document["why"], document["provenance"]["corrects"] or ""]
         said += [entry["description"] for entry in document["inputs"].values()]
         for text in said:
             if not re.search(r"\w_\w|[ᵀ√]", text):  # which become formulas and code
                 assert re.sub(r"\W", "", text) in page
-
-    @EVERY_EXAMPLE
-    def test_it_names_no_file_of_a_source(self, example_id: str) -> None:
-        page = text_of(examples.page(DOCUMENTS[example_id], set()))
-        assert ".txt" not in page
-        assert not re.search(r"\d{3}_[0-9a-f]{16}", json.dumps(DOCUMENTS[example_id]))
 
     def test_a_source_is_one_that_the_page_of_the_sources_has(self) -> None:
         text = (BOOK / "reference" / "sources-and-corrections.md").read_text("utf-8")

@@ -154,7 +154,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     with docutils_namespace():
         Sphinx(
-            *(root / "src", None, root / "site", root / "doctrees", "html", settings),
+            # Beside the trees lie the fonts, which the other small book of the session has, too.
+            *(root / "src", None, root / "site", root.parent / "search-trees", "html", settings),
             status=None,
             warning=None,
         ).build()

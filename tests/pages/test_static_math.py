@@ -101,7 +101,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     warnings = io.StringIO()
     with docutils_namespace():
         app = Sphinx(
-            *(root / "src", None, root / "site", root / "doctrees", "html", settings),
+            *(root / "src", None, root / "site", root.parent / "trees", "html", settings),
             status=None,
             warning=warnings,
         )

@@ -38,6 +38,9 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
     for name in files:
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
+    fonts = Path("_build", ".cache", "fonts")  # of `make book`: each is named after its recipe
+    if (ROOT / fonts).exists():
+        shutil.copytree(ROOT / fonts, folder / fonts)
     (folder / "book" / "index.md").write_text("# Index\n")
     (folder / "book" / "dot.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     for name, (text, _) in pages.items():

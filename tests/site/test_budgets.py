@@ -2,16 +2,17 @@
 
 import base64
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
 from tools.check_site import POLICY, check_frames
 from tools.serve_book import serving
 from tools.site.budgets import BUDGETS, Budget, Reading
-from tools.site.examine import examine
-from tools.site.visit import Tab, launched
+from tools.site.examine import examine, first_of_their_kind
+from tools.site.visit import Tab
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
 GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
@@ -51,10 +52,15 @@ NOISE = base64.b64encode(random.Random(0).randbytes(300_000)).decode()  # stays 
 
 # budget: (what of the page, the style sheet or the script, what it becomes, part of what is said)
 DEFECTS = {
-    "axe: violations": [("</main>", '<img src="page.css"></main>', "image-alt")],
+    "axe: violations": [
+        ("</main>", '<img src="page.css"></main>', "image-alt"),
+        ("</main>", '<div style="height: 3em; background: #555"></div><p style="position: relative;'
+         ' margin-top: -2.5em">On it.</p></main>', "insufficient color contrast"),
+    ],
     "contrast of text": [
         ("#222", "#999", "contrast 2.8"),
         ("#eee", "#222", "contrast 1."),
+        ("a { color", "p { opacity: 0.4 } a { color", "contrast 2."),
     ],
     "focus that cannot be seen": [
         ("2px solid currentColor", "none", "a “Book”: looks as without the focus"),
@@ -110,21 +116,27 @@ DEFECTS = {
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Tab]:
-    with launched() as browser:
-        yield Tab(browser)
+def tab(browser: Browser) -> Tab:
+    return Tab(browser)
 
 
 def measured(
     tab: Tab, site: Path, budgets: Sequence[Budget], old: str = "", new: str = ""
 ) -> dict[str, list[Reading]]:
-    """Return what budgets find on a small site in which `old` has become `new`."""
+    """Return what budgets find on a small site in which `old` has become `new`.
+
+    Where that is the page alone, it comes after a good one that is otherwise like it.
+    """
     files = {"page.html": GOOD, "page.css": CSS, "page.js": SCRIPT}
     assert not old or any(old in text for text in files.values())
     for name, text in files.items():
         (site / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
+    alike = False
+    if old in GOOD and old:
+        (site / "good.html").write_text(GOOD, encoding="utf-8")
+        alike = "page.html" not in first_of_their_kind(site, ["good.html", "page.html"])
     with serving(site, "/below/") as address:
-        rows, _ = examine(tab, site, address, "page.html", budgets=budgets)
+        rows, _ = examine(tab, site, address, "page.html", budgets=budgets, alike=alike)
     return {b.name: [row.reading for row in rows if row.budget == b.name] for b in budgets}
 
 

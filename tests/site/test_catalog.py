@@ -1,14 +1,12 @@
 """The catalog of the examples, filtered by hand, by keyboard and by address. `make check-site`."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tools.serve_book import SITE
-from tools.site.visit import LISTEN, launched
 
 CATALOG = f"{Path(SITE).as_uri()}/examples/index.html"
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,20 +24,10 @@ def with_call(key: str, value: str) -> list[str]:
 CALLING = sorted({*MASKING} & {*with_call("function", "causal_mask")})
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as browser:
-        yield browser
-
-
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    page = browser.new_page()
-    page.add_init_script(LISTEN)
+def page(page: Page) -> Page:
     page.goto(CATALOG)
-    yield page
-    assert page.evaluate("window.violations") == []
-    page.close()
+    return page
 
 
 def shown(page: Page) -> list[str]:

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tools.serve_book import SITE, serving
-from tools.site.visit import LISTEN, launched
+from tools.site.visit import LISTEN
 
 LABEL = "thm-dot-product-variance"
 ADDRESS = "scaling/variance-of-a-dot-product.html"
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["script", "no script"])
-def page(request: pytest.FixtureRequest) -> Iterator[Page]:
-    with serving(SITE, "/") as address, launched() as browser:
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    with serving(SITE, "/") as address:
         context = browser.new_context(java_script_enabled=request.param)
         if request.param:
             context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -23,6 +23,7 @@ def page(request: pytest.FixtureRequest) -> Iterator[Page]:
         page.goto(f"{address}{ADDRESS}")
         yield page
         assert not request.param or page.evaluate("window.violations") == []
+        context.close()
 
 
 def test_it_opens_and_closes_by_keyboard(page: Page) -> None:

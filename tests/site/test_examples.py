@@ -1,32 +1,19 @@
 """The card beside the id of an example, by pointer and keyboard. `make check-site`."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page
 
 from tools.serve_book import SITE
-from tools.site.visit import LISTEN, launched
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    with launched() as browser:
-        page = browser.new_page()
-        page.add_init_script(LISTEN)
-        page.goto(f"{Path(SITE).as_uri()}/concepts/similarity.html")
-        yield page
-        assert page.evaluate("window.violations") == []
 
 
 @pytest.fixture
-def link(page: Page) -> Iterator[Locator]:
-    page.mouse.move(0, 0)
+def link(page: Page) -> Locator:
+    page.goto(f"{Path(SITE).as_uri()}/concepts/similarity.html")
     link = page.locator(".id-link").first
     link.scroll_into_view_if_needed()
-    yield link
-    page.keyboard.press("Escape")
+    return link
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tests.site.test_checker import answer, nested, printed
 from tools.serve_book import SITE, serving
-from tools.site.visit import LISTEN, launched
+from tools.site.visit import LISTEN
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def page(copy: Path) -> Iterator[Page]:
-    with serving(copy, "/some/where/") as address, launched() as browser:
+def page(browser: Browser, copy: Path) -> Iterator[Page]:
+    with serving(copy, "/some/where/") as address:
         context = browser.new_context(accept_downloads=True)
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         context.add_init_script(LISTEN)
@@ -32,6 +32,7 @@ def page(copy: Path) -> Iterator[Page]:
         page.goto(f"{address}SA016/")
         yield page
         assert page.evaluate("window.violations") == []
+        context.close()
 
 
 def copied(page: Page) -> str:

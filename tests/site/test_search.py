@@ -5,18 +5,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from tools.serve_book import serving
-from tools.site.visit import LISTEN, launched
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as started:
-        yield started
 
 
 @pytest.fixture(params=["server", "disk"])
@@ -24,15 +17,6 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
     disk = nullcontext(f"{SITE.as_uri()}/")
     with serving(SITE, "/below/") if request.param == "server" else disk as root:
         yield root
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    page = browser.new_page()
-    page.add_init_script(LISTEN)
-    yield page
-    assert page.evaluate("window.violations") == []
-    page.close()
 
 
 def test_the_index_is_loaded_with_the_first_question(page: Page, address: str) -> None:

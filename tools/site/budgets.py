@@ -1,6 +1,6 @@
 """What a budget is, and the table of all of them, which the modules of checks fill."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ class Budget:
     name: str
     limit: str
     modes: tuple[Mode, ...]  # in which it is measured; none: at the end, from a server and a disk
+    once: Set[Mode]  # those which tell nothing new of a page that is built like others
     check: Check
     badness: Callable[[float], float]  # the larger, the worse
     median: float | None  # a limit for the median of all pages
@@ -46,13 +47,14 @@ def budget(
     name: str,
     limit: str,
     *modes: Mode,
+    once: Set[Mode] = frozenset(),
     badness: Callable[[float], float] = float,
     median: float | None = None,
 ) -> Callable[[Check], Check]:
     """Enter a check into the table; `badness` tells which of two values is the worse one."""
 
     def enter(check: Check) -> Check:
-        BUDGETS.append(Budget(name, limit, modes, check, badness, median))
+        BUDGETS.append(Budget(name, limit, modes, once, check, badness, median))
         return check
 
     return enter

@@ -3,13 +3,20 @@
 const found = [];
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 const elements = new Set();
+const opacities = new Map();
+const opacity = (element) => { // of the element and all in which it is
+  if (!element) return 1;
+  if (!opacities.has(element)) opacities.set(element, getComputedStyle(element).opacity * opacity(element.parentElement));
+  return opacities.get(element);
+};
 while (walker.nextNode()) {
   if (walker.currentNode.data.trim()) elements.add(walker.currentNode.parentElement);
 }
 for (const element of elements) {
   if (element.closest("svg, script, style, noscript, template, annotation") || !shown(element)) continue;
   const behind = ground(element);
-  const ink = over(color(getComputedStyle(element).color), behind);
+  const [red, green, blue, alpha] = color(getComputedStyle(element).color);
+  const ink = over([red, green, blue, alpha * opacity(element)], behind);
   const value = Math.min(contrast(ink, behind), options.onWhite ? contrast(ink, WHITE) : 21);
   found.push({ element: describe(element), value });
 }

@@ -1,22 +1,44 @@
-"""Put the pages through all checks, on all cores."""
+"""Put the pages through all checks, on all cores; those that are built alike, through most."""
 
 import multiprocessing
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 
+from lxml import html
+
 from tools.serve_book import serving
 from tools.site import access, figures, layout, paper, traffic
 from tools.site.budgets import BUDGETS, Budget, Row
-from tools.site.visit import Tab, Visit, launched
+from tools.site.visit import Mode, Tab, Visit, launched
 
 EVERY_MODULE = (access, figures, layout, paper, traffic)  # they fill BUDGETS
 PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
 Examined = tuple[list[Row], dict[str, float]]  # and the seconds of each budget
+
+
+def first_of_their_kind(site: Path, pages: Iterable[str]) -> set[str]:
+    """Return the pages that have an element of a kind which no page before them has.
+
+    Of a kind are elements of the same name, class and attributes, whose parents have the same name
+    and class. What is in drawings, formulas and code is examined on every page.
+    """
+    found, seen = set(), set()
+    for page in pages:
+        parser = html.HTMLParser(encoding="utf-8")
+        root = html.document_fromstring((site / page).read_bytes(), parser=parser)
+        for element in root.xpath("//*[not(ancestor::svg or ancestor::math or ancestor::pre)]"):
+            above = element if element.getparent() is None else element.getparent()
+            says = (element.get(name) for name in ("class", "role", "type", "style"))
+            kind = (element.tag, *says, above.tag, above.get("class"), *sorted(element.keys()))
+            if kind not in seen:
+                seen.add(kind)
+                found.add(page)
+    return found
 
 
 def examine(
@@ -26,10 +48,19 @@ def examine(
     page: str,
     front: frozenset[Path] = frozenset(),
     budgets: Sequence[Budget] = BUDGETS,
+    *,
+    alike: bool = False,
 ) -> Examined:
-    """Measure budgets on one page, from a server; what it asks for and says, from a disk, too."""
+    """Measure budgets on one page, from a server; what it asks for and says, from a disk, too.
+
+    A page all of whose kinds of elements are on others, such as that of one more example, is
+    `alike`: it is spared the disk, and the modes in which a budget tells something new only once.
+    """
     rows: list[Row] = []
     seconds: dict[str, float] = defaultdict(float)
+
+    def modes_of(budget: Budget) -> Set[Mode]:
+        return set(budget.modes) - (budget.once if alike else set())
 
     def take(budget: Budget, mode: str) -> None:
         started = time.monotonic()
@@ -39,18 +70,19 @@ def examine(
 
     for from_disk in (False, True):
         heard = [budget for budget in budgets if not budget.modes]
-        if from_disk and not heard:
+        if from_disk and (alike or not heard):
             break
         started = time.monotonic()
         visit = Visit(tab, site, address, page, from_disk=from_disk, front=front)
         seconds["loading"] += time.monotonic() - started
-        # A mode after the other, as each costs a layout.
-        for mode in sorted({mode for b in budgets for mode in b.modes} if not from_disk else ()):
+        # A mode after the other, as each costs a layout; first the one in which it was opened.
+        modes = {mode for b in budgets for mode in modes_of(b)} if not from_disk else ()
+        for mode in sorted(modes, reverse=True):
             started = time.monotonic()
             tab.enter(mode)
             seconds["changing the mode"] += time.monotonic() - started
             for budget in budgets:
-                if mode in budget.modes:
+                if mode in modes_of(budget):
                     take(budget, str(mode))
         # What the page has said comes last: the other checks have put it through everything.
         for budget in heard:
@@ -71,9 +103,11 @@ class Worker:
         cls.tab = Tab(cls.keep.enter_context(launched()))
 
     @classmethod
-    def examine(cls, site: Path, address: str, page: str, front: frozenset[Path]) -> Examined:
+    def examine(
+        cls, site: Path, address: str, page: str, front: frozenset[Path], alike: bool
+    ) -> Examined:
         """Measure one page."""
-        return examine(cls.tab, site, address, page, front)
+        return examine(cls.tab, site, address, page, front, alike=alike)
 
 
 def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, Examined]]:
@@ -85,6 +119,10 @@ def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, Examined]]:
         with ProcessPoolExecutor(os.cpu_count(), spawn, Worker.start) as pool:
             # The heaviest first, so that no core waits for the other at the end.
             order = sorted(pages, key=lambda page: -(site / page).stat().st_size)
-            jobs = {pool.submit(Worker.examine, site, address, p, front): p for p in order}
+            first = first_of_their_kind(site, order)
+            jobs = {
+                pool.submit(Worker.examine, site, address, page, front, page not in first): page
+                for page in order
+            }
             for job in as_completed(jobs):
                 yield jobs[job], job.result()

@@ -9,7 +9,12 @@ MEASURE = (62, 74)  # characters per line
 ENOUGH = 10  # full lines that a page must have to tell its measure
 
 
-@budget("px beyond the window", "0", Mode(320), PHONE_DARK, Mode(768), WIDE, FORCED_DARK)
+@budget(
+    "px beyond the window",
+    "0",
+    *(Mode(320), PHONE_DARK, Mode(768), WIDE, FORCED_DARK),
+    once={FORCED_DARK},
+)
 def sideways(visit: Visit) -> Reading:
     """Measure how far the page scrolls sideways."""
     found = visit.measure("sideways")
@@ -19,7 +24,7 @@ def sideways(visit: Visit) -> Reading:
     return Reading(found["value"], faults)
 
 
-@budget("px of code cut", "0", Mode(768), Mode(1100), WIDE)
+@budget("px of code cut", "0", Mode(768), Mode(1100), WIDE, once={Mode(1100)})
 def code(visit: Visit) -> Reading | None:
     """Measure how much of the widest line of code is cut."""
     boxes = visit.measure("code")
@@ -31,6 +36,7 @@ def code(visit: Visit) -> Reading | None:
     "characters per line",
     f"{MEASURE[0]} to {MEASURE[1]}",
     *(Mode(768), Mode(1100), WIDE),  # a wider window leaves the column as it is
+    once={Mode(1100)},
     badness=lambda value: abs(value - sum(MEASURE) / 2),
 )
 def line_length(visit: Visit) -> Reading | None:

@@ -80,7 +80,7 @@ class Tab:
         context = browser.new_context()
         context.add_init_script(LISTEN)
         self.page: Page = context.new_page()
-        self.mode = WIDE
+        self.mode = Mode(0)  # none yet
         self.protocol = context.new_cdp_session(self.page)
         self.protocol.send("Network.enable")
         self.protocol.send("Network.setCacheDisabled", {"cacheDisabled": True})
@@ -106,9 +106,9 @@ class Tab:
 
     def enter(self, mode: Mode) -> None:
         """Put the page into a mode and wait until it is drawn."""
+        if mode == self.mode:
+            return
         before, self.mode = self.mode, mode
-        height = HEIGHTS.get(mode.width, 800)
-        self.page.set_viewport_size({"width": mode.width, "height": height})
         self.page.emulate_media(
             media=mode.media,
             color_scheme=mode.scheme,
@@ -118,6 +118,8 @@ class Tab:
         if mode.text != before.text:  # as a reader sets it in the preferences of the browser
             sizes = {"standard": 16 * mode.text // 100, "fixed": 13 * mode.text // 100}
             self.protocol.send("Page.setFontSizes", {"fontSizes": sizes})
+        height = HEIGHTS.get(mode.width, 800)  # last, as the page's script hears of nothing else
+        self.page.set_viewport_size({"width": mode.width, "height": height})
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
 
