@@ -19,7 +19,6 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tools.serve_book import SITE, transfer_size
 from tools.site.access import TAGS, axe
-from tools.site.visit import launched
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "book/_lib/live").glob("*.js") if path.stem != "live")
@@ -39,12 +38,6 @@ AXE = """async (root, tags) => (await axe.run(root, {
         runOnly: tags, resultTypes: ["violations"], preload: false }))
     .violations.map((rule) => [rule.id, rule.nodes.map((node) => node.html)])"""
 NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as one:
-        yield one
 
 
 @pytest.fixture

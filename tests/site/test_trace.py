@@ -13,15 +13,8 @@ from playwright.sync_api import Browser, Page
 
 from tools.serve_book import SITE
 from tools.site.access import TAGS, axe
-from tools.site.visit import launched
 
 TRACED = re.compile(r'<script type="application/json" id="traced">(.*?)</script>')
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as one:
-        yield one
 
 
 @pytest.fixture
