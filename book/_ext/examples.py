@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -65,6 +66,7 @@ KINDS = {"value": "Value", "convention": "Convention", "must_raise": "Must raise
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
 
+@cache
 def documents(root: Path) -> dict[str, dict[str, Any]]:
     """Return the data of every example, by id."""
     paths = sorted((root / DATA).glob("SA*.json"))

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
     from citing import Work
 
 
-def recipe(name: str) -> str:
-    """Return the lines that compute every expected value of an example: a function and its helpers.
-
-    The function is called as sa016(selfattn_ref, inputs).
-    """
+@cache
+def definitions() -> tuple[list[str], dict[str, ast.stmt]]:
+    """Return the lines of the module that recomputes the examples, and what it defines."""
     module = importlib.import_module(RECOMPUTED.replace("/", "."))
     lines = inspect.getsource(module).splitlines()
     top = ast.parse("\n".join(lines)).body
@@ -35,6 +34,15 @@ def recipe(name: str) -> str:
             defined[node.targets[0].id] = node
         elif isinstance(node, ast.Import | ast.ImportFrom):
             defined |= {alias.asname or alias.name: node for alias in node.names}
+    return lines, defined
+
+
+def recipe(name: str) -> str:
+    """Return the lines that compute every expected value of an example: a function and its helpers.
+
+    The function is called as sa016(selfattn_ref, inputs).
+    """
+    lines, defined = definitions()
     needed: dict[str, None] = {}
 
     def need(one: str) -> None:

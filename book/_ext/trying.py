@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 if TYPE_CHECKING:
     from citing import Work
 
-    from selfattn_ref.worked_examples import WorkedExample
+    from selfattn_ref.worked_examples import Call, WorkedExample
     from selfattn_ref.worked_examples.slips import Slip
 
 FOLDER = "examples"  # beside the catalog
@@ -231,12 +231,20 @@ def _raw(text: str) -> nodes.raw:
 
 
 @functools.cache
+def matrix() -> dict[str, tuple["Call", ...]]:
+    """Return the calls that tell each slip from attention: run here, against every example."""
+    from selfattn_ref.worked_examples import slips
+
+    return slips.matrix()
+
+
+@functools.cache
 def slips_of() -> dict[str, list["Slip"]]:
-    """Return the slips that each example catches: run here, against every example."""
+    """Return the slips that each example catches."""
     from selfattn_ref.worked_examples import slips
 
     found: dict[str, dict[str, None]] = {}
-    for name, calls in slips.matrix().items():
+    for name, calls in matrix().items():
         for call in calls:
             found.setdefault(call.example, {})[name] = None
     return {example: [slips.SLIPS[name] for name in names] for example, names in found.items()}
@@ -253,7 +261,7 @@ class SlipCatalog(SphinxDirective):
         self.env.note_reread()  # a new example may catch one
         std = self.env.domains["std"]
         rows = []
-        for name, calls in slips.matrix().items():
+        for name, calls in matrix().items():
             slip = slips.SLIPS[name]
             std.note_hyperlink_target(f"slip-{name}", self.env.docname, name, name)
             ids = dict.fromkeys(call.example for call in calls)
