@@ -7,6 +7,7 @@ executed again by Sphinx, which reports it.
 import logging
 import multiprocessing
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from jupyter_cache import get_cache
@@ -25,15 +26,18 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 KERNELS = {"PYTHONHASHSEED": "0", **dict.fromkeys(THREADS, "1")}
 
 
-def main() -> None:
-    """Execute what is missing; the worker says which page it is at."""
+def execute(chosen: Iterable[Path] | None = None) -> None:
+    """Execute what is missing of some pages or of all; the worker says which page it is at."""
     cache = get_cache(cache_folder(ROOT))
-    pages = [str(path) for path in sorted((ROOT / "book").rglob("*.md")) if has_cells(path)]
+    paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
+    pages = [str(path) for path in paths if has_cells(path)]
     for page in pages:
         cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
     os.environ |= {"PYTHONPATH": str(ROOT), **KERNELS}
     executor = load_executor("local-parallel", cache, logger=logging.getLogger(__name__))
     missing = executor.get_records(filter_uris=pages, clear_tracebacks=True)
+    if not missing:
+        return
     multiprocessing.log_to_stderr(logging.INFO + 1)
     with multiprocessing.Pool(WORKERS) as pool:
         data = [ProcessData(one.pk, one.uri, cache, TIMEOUT, False) for one in missing]
@@ -44,7 +48,3 @@ def main() -> None:
 def has_cells(page: Path) -> bool:
     """Tell whether a page is one that MyST-NB executes."""
     return page.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb\n")
-
-
-if __name__ == "__main__":
-    main()

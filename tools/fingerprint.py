@@ -18,14 +18,20 @@ def cache_folder(root: Path) -> Path:
     return folder
 
 
-def fingerprint(root: Path, names: Iterable[str]) -> str:
-    """Return a hash of all files below `names`, which are folders or files of `root`."""
-    digest = hashlib.sha256()
+def digests(root: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return a hash of every file below `names`, which are folders or files of `root`."""
+    found = {}
     for name in names:
         top = root / name
         files = sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top]
         for path in files:
             if "__pycache__" not in path.parts and not GENERATED.fullmatch(path.name):
-                digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                found[path.relative_to(root).as_posix()] = digest
+    return found
+
+
+def fingerprint(root: Path, names: Iterable[str]) -> str:
+    """Return a hash of all files below `names`."""
+    lines = "".join(f"{path}\0{digest}\n" for path, digest in digests(root, names).items())
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]

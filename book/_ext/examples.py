@@ -532,7 +532,6 @@ class Catalog(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read all data; the parts are those of the table of contents."""
         root = Path(self.env.srcdir)
-        self.env.note_reread()  # a new file of data is no dependency yet
         found = documents(root)
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
         captions: dict[str, str | None] = {}

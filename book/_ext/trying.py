@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from incremental import is_partial
 from notebooks import written
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -40,7 +41,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
 
     That is the data of all examples, their notebooks, and the library that these install.
     """
-    if exception is not None or app.builder.format != "html":
+    if exception is not None or app.builder.format != "html" or is_partial(app):
         return
     from selfattn_ref.worked_examples.__main__ import export
     from tools.wheel import build_wheel
@@ -258,7 +259,6 @@ class SlipCatalog(SphinxDirective):
         from selfattn_ref.worked_examples import slips
 
         self.env.note_dependency(str(Path(self.env.srcdir, SLIPS)))
-        self.env.note_reread()  # a new example may catch one
         std = self.env.domains["std"]
         rows = []
         for name, calls in matrix().items():
