@@ -57,7 +57,7 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 	@$(PY) -m ruff format .
 
 serve: book ## Build the book and serve it at a local address
-	@$(PY) -m tools.serve_book
+	@$(PY) -m tools.watch_book
 
 examples: $(READY) ## Derive every worked example again and compare with its data
 	@$(PY) -m derivations

@@ -18,7 +18,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +60,22 @@ Record = dict[str, Any]
 
 def main() -> int:
     """Build where needed; return the exit code."""
+    return bool(attempt())
+
+
+def attempt(
+    sphinx: subprocess.Popen[str] | None = None, preview: Callable[[], None] = lambda: None
+) -> list[str]:
+    """Build where needed, unless another build is at it; print and return the problems."""
     try:
         with alone():
-            problems = build()
+            problems = build(sphinx, preview)
     except (OSError, sqlite3.Error) as error:  # such as a full disk
         problems = [f"{error}"]
     if problems:
         print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
         print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
-    return bool(problems)
+    return problems
 
 
 @contextlib.contextmanager
@@ -87,12 +94,16 @@ def alone() -> Iterator[None]:
         yield
 
 
-def build(sphinx: subprocess.Popen[str] | None = None) -> list[str]:
-    """Build where needed and return the problems; `sphinx` may have been started ahead."""
+def build(sphinx: subprocess.Popen[str] | None, preview: Callable[[], None]) -> list[str]:
+    """Build where needed and return the problems.
+
+    `sphinx` may have been started ahead. `preview` is called when the changed pages stand in `NEW`,
+    but all others have to follow.
+    """
     started = time.monotonic()
     if (OLD / "html").is_dir() and not SITE.is_dir():  # interrupted at the last moment
         (OLD / "html").rename(SITE)
-    inputs = digests(ROOT, INPUTS) | {"Python": sys.version}
+    inputs = digests(ROOT, INPUTS) | {"Python": sys.version, "time": epoch()}
     record: Record = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
     if record.get("site") != listing(SITE):
         record = {}
@@ -106,6 +117,7 @@ def build(sphinx: subprocess.Popen[str] | None = None) -> list[str]:
         finally:
             sphinx.kill()
         if problems == [MORE]:
+            preview()
             problems, record = rebuild(start_sphinx(), inputs, None, {})
         if problems:
             return problems
@@ -183,14 +195,18 @@ def commit_text() -> str:
     return f"{commit() or 'built from a copy without Git'}\n"
 
 
+def epoch() -> str:
+    """Return the time that the site bears: the same inputs, the same bytes."""
+    return os.environ.get("SOURCE_DATE_EPOCH", RELEASED)
+
+
 def start_sphinx() -> subprocess.Popen[str]:
     """Start the process that runs Sphinx; it imports what it needs and waits."""
-    environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
-    environment.setdefault("SOURCE_DATE_EPOCH", RELEASED)  # the same inputs, the same bytes
+    given = {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "SOURCE_DATE_EPOCH": epoch()}
     return subprocess.Popen(
         [sys.executable, "-m", "tools.run_sphinx"],
         cwd=ROOT,
-        env=environment,
+        env=os.environ | given,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

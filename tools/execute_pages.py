@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from jupyter_cache import get_cache
-from jupyter_cache.executors import load_executor
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 
 from tools.fingerprint import cache_folder
@@ -31,17 +30,17 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
     cache = get_cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
     pages = [str(path) for path in paths if has_cells(path)]
+    missing = []
     for page in pages:
-        cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
+        one = cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
+        if cache.get_cached_project_nb(one.pk) is None:
+            missing.append(ProcessData(one.pk, one.uri, cache, TIMEOUT, False))
     os.environ |= {"PYTHONPATH": str(ROOT), **KERNELS}
-    executor = load_executor("local-parallel", cache, logger=logging.getLogger(__name__))
-    missing = executor.get_records(filter_uris=pages, clear_tracebacks=True)
     if not missing:
         return
     multiprocessing.log_to_stderr(logging.INFO + 1)
     with multiprocessing.Pool(WORKERS) as pool:
-        data = [ProcessData(one.pk, one.uri, cache, TIMEOUT, False) for one in missing]
-        for _ in pool.imap_unordered(ExecutionWorkerLocalMProc(), data):
+        for _ in pool.imap_unordered(ExecutionWorkerLocalMProc(), missing):
             pass
 
 

@@ -2,13 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 # What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
 DEPENDENCIES = ("selfattn_ref", "book/_lib", "tests/peers", "requirements.txt")
-# The build makes these from the data, which is an input itself.
-GENERATED = re.compile(r"SA\d{3}\.md")
+# The build makes the first from the data, which is an input itself; editors make the others.
+UNSEEN = re.compile(r"SA\d{3}\.md|\..*|.*~")
 
 
 def cache_folder(root: Path) -> Path:
@@ -18,17 +18,20 @@ def cache_folder(root: Path) -> Path:
     return folder
 
 
-def digests(root: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return a hash of every file below `names`, which are folders or files of `root`."""
-    found = {}
+def files(root: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Yield every file below `names`, which are folders or files of `root`, with its name there."""
     for name in names:
         top = root / name
-        files = sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top]
-        for path in files:
-            if "__pycache__" not in path.parts and not GENERATED.fullmatch(path.name):
-                digest = hashlib.sha256(path.read_bytes()).hexdigest()
-                found[path.relative_to(root).as_posix()] = digest
-    return found
+        for path in sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top]:
+            if "__pycache__" not in path.parts and not UNSEEN.fullmatch(path.name):
+                yield path.relative_to(root).as_posix(), path
+
+
+def digests(root: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return a hash of every file below `names`."""
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files(root, names)
+    }
 
 
 def fingerprint(root: Path, names: Iterable[str]) -> str:

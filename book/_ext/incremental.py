@@ -38,6 +38,8 @@ def is_partial(app: Sphinx) -> bool:
 
 def changed(app: Sphinx, env: BuildEnvironment, added: set[str], *_: Any) -> list[str]:
     """Read again what the build asks for, whatever the times of the files say."""
+    if is_partial(app):
+        env.__dict__["kept_numbers"] = dict(env.toc_fignumbers)
     pages: list[str] = app.config.reread
     return pages
 
@@ -52,11 +54,11 @@ def keep(app: Sphinx, doctree: nodes.document) -> None:
 
     The list of theorems takes statements, proofs, and who refers to them; the margins take the
     glossary and the bibliography; the page for teachers takes how a lesson begins and how long
-    it is; other pages link to anchors.
+    it is; other pages link to anchors, and count on from what has a number here.
     """
     page = app.env.docname
     elements = list(doctree.findall(nodes.Element))
-    taken = [n.pformat() for n in elements if isinstance(n, (*STATEMENTS, proof_node))]
+    taken = [f"{n}" for n in elements if isinstance(n, (*STATEMENTS, proof_node))]
     links = [n for n in elements if isinstance(n, addnodes.pending_xref)]
     taken += [n["reftarget"] for n in links if n["refdomain"] == "prf"]
     taken += [t for p in doctree.findall(nodes.paragraph) if CHECKED_BY.fullmatch(t := p.astext())]
@@ -65,6 +67,13 @@ def keep(app: Sphinx, doctree: nodes.document) -> None:
         for node in elements
         if "amsmath" not in node["classes"]  # MyST draws lots for these
         for anchor in node["ids"]
+    ]
+    std = app.env.domains["std"]
+    taken += [
+        f"{node['ids']} {kind} {bool(std.get_numfig_title(node))}"
+        for node in elements
+        for domain in app.env.domains.values()
+        if (kind := domain.get_enumerable_node_type(node))
     ]
     top = next(doctree.findall(nodes.section), None)
     taken += [top[1].astext(), f"{minutes(doctree)}"] if top is not None and len(top) > 1 else []
@@ -98,8 +107,18 @@ def digest(value: Any) -> str:
     return hashlib.sha256(repr(plain(value)).encode()).hexdigest()
 
 
+def count_nothing(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Keep the numbers of figures and the like: to count them anew, Sphinx loads every page."""
+    if is_partial(app):
+        app.config.numfig = False
+    return []
+
+
 def compare(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare what pages can show of each other with what it was before these were read."""
+    if is_partial(app):
+        app.config.numfig = True
+        env.toc_fignumbers = env.__dict__.pop("kept_numbers")
     before: dict[str, str] = getattr(env, "facts", {})
     facts = {name: digest(value) for name, value in vars(env).items() if name not in BESIDE}
     env.facts = facts  # type: ignore[attr-defined]
@@ -115,5 +134,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", changed)
     app.connect("env-purge-doc", forget)
     app.connect("doctree-read", keep, priority=900)
-    app.connect("env-get-updated", compare, priority=900)  # the figures have their numbers
+    app.connect("env-get-updated", count_nothing, priority=100)
+    app.connect("env-get-updated", compare, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
