@@ -5,6 +5,7 @@ without problems, and builds the whole book when this module says that other pag
 """
 
 import hashlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -123,7 +124,11 @@ def compare(app: Sphinx, env: BuildEnvironment) -> list[str]:
     facts = {name: digest(value) for name, value in vars(env).items() if name not in BESIDE}
     env.facts = facts  # type: ignore[attr-defined]
     differing = {name for name, _ in facts.items() ^ before.items()}
-    if is_partial(app) and differing:
+    if not is_partial(app):
+        # Others write what this process resolves. It reads alone: not every extension can put
+        # together what several processes have read.
+        app.parallel = os.cpu_count() or 1
+    elif differing:
         logger.info("\n%s %s", MORE, ", ".join(sorted(differing)))
     return []
 

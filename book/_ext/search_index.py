@@ -265,4 +265,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", collect, priority=400)
     app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
