@@ -71,7 +71,7 @@ def attempt(
         with alone():
             problems = build(sphinx, preview)
     except (OSError, sqlite3.Error) as error:  # such as a full disk
-        problems = [f"{error}"]
+        problems = [f"{error}"[:300]]
     if problems:
         print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
         print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
@@ -220,8 +220,8 @@ def run_sphinx(process: subprocess.Popen[str], pages: list[str] | None) -> Itera
     assert process.stdin is not None
     assert process.stdout is not None
     with process:
-        process.stdin.write(json.dumps({"pages": pages}) + "\n")
-        process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and said why
+            os.write(process.stdin.fileno(), f"{json.dumps({'pages': pages})}\n".encode())
         for line in process.stdout:
             plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
             if not plain.startswith(KERNEL_NOTE):

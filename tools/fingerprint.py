@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from platform import python_version
 
 # What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
 DEPENDENCIES = ("selfattn_ref", "book/_lib", "tests/peers", "requirements.txt")
@@ -13,7 +14,8 @@ UNSEEN = re.compile(r"SA\d{3}\.md|\..*|.*~")
 
 def cache_folder(root: Path) -> Path:
     """Return the folder of the results of cells, one for each state of what they depend on."""
-    folder = root / "_build" / ".executed" / fingerprint(root, DEPENDENCIES)
+    state = f"{fingerprint(root, DEPENDENCIES)}-{python_version()}"
+    folder = root / "_build" / ".executed" / state
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -72,7 +72,11 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    code = main()
+    try:
+        code = main()
+    except Exception as error:
+        print(f"ERROR: {type(error).__name__}: {error}")
+        code = 1
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # without taking all the trees apart
