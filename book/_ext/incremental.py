@@ -34,7 +34,7 @@ MORE = "Other pages show what has changed:"  # said to tools/build_book.py
 
 def is_partial(app: Sphinx) -> bool:
     """Tell whether what all pages make together is there, and stays as it is."""
-    return bool(app.config.reread)
+    return bool(getattr(app.config, "reread", ()))
 
 
 def changed(app: Sphinx, env: BuildEnvironment, added: set[str], *_: Any) -> list[str]:
