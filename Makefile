@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site lighthouse test test-deep test-numpy test-peers test-project mutants bench lint format serve examples lock clean
+.PHONY: help book check-latex check-links check-site lighthouse test test-deep test-numpy test-peers test-project mutants bench lint format release serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -36,7 +36,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash tools/numpy.sh '$(NUMPY)'
 
 test-project: book ## Build small books with defects and with changes, run cells alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py strict_build.py incremental.py lesson_blocks.py wheel.py record.py rehearsal.py)
+	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py strict_build.py incremental.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
@@ -55,6 +55,9 @@ lint: $(READY) ## Check style (ruff) and types (mypy)
 format: $(READY) ## Lay out the code as `make lint` wants it
 	@$(PY) -m ruff check --fix --quiet . || true
 	@$(PY) -m ruff format .
+
+release: book ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
+	@$(PY) -m tools.release
 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page
 	@$(PY) -m tools.watch_book

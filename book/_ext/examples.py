@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 import checking
+import tracing
 import trying
 from addresses import EXAMPLE
 from docutils import nodes
@@ -63,6 +64,11 @@ OUTPUTS = re.compile(r"(?!w_)(?:.*_)?(?:output|context)(?:_.*)?")  # a row a que
 SYMMETRIC = re.compile(r"(?:scaled_)?(?:dot|cosine|distance)")  # a row and a column a word
 FACETS = {"topic": "Topic", "function": "Function", "kind": "Result", "level": "Level"}
 KINDS = {"value": "Value", "convention": "Convention", "must_raise": "Must raise"}
+STEPS = """\
+<p>How the arrays are made of each other, with one entry worked out.
+<span class="scripted">For any other, point at a number above, tap it, or go to it with the arrow
+keys.</span></p>
+"""
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
 
@@ -244,8 +250,12 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
             start = f'<th scope="row">{html.escape(row)}</th>' if len(sizes) > 1 else ""
             body += f"<tr>{start}{''.join(cell(e, places, largest) for e in entries)}</tr>\n"
         title = html.escape(f"{name} {label}".strip())
+        at = name + "".join(f"[{index}]" for index in place)
+        traced = ""
+        if tracing.is_traced(data["id"], at):
+            traced = f' data-example="{data["id"]}" data-array="{at}"'
         found.append(
-            f'<div class="table"><table class="matrix" aria-label="{title}"{style}>'
+            f'<div class="table"><table class="matrix" aria-label="{title}"{traced}{style}>'
             f"{caption}<thead><tr>{corner}{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         )
     return "\n".join(found) if len(found) == 1 else f'<div class="slices">{"".join(found)}</div>'
@@ -471,6 +481,7 @@ def page(
     function = data["derivation"]["function"]
     tolerance = data["tolerance"]
     origin = data["provenance"]
+    steps = tracing.steps_of(data["id"])
     corrected = (
         [nodes.paragraph("", "", *prose(curled(origin["corrects"])))] if origin["corrects"] else []
     )
@@ -480,6 +491,7 @@ def page(
         raw(checking.link(data["id"])),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section("expected", *arrays(data, "expected"), title=[nodes.Text("Expected values")]),
+        *([section("steps", raw(STEPS + steps), title=[nodes.Text("Step by step")])] * bool(steps)),
         *(
             section(name, *content, title=[nodes.Text(title)])
             for name, title, content in trying.sections_of(data["id"], base)

@@ -74,6 +74,8 @@ def write_assets(app: Sphinx) -> None:
     (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
     for name in ("page.js", "search.js", "catalog.js", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
+    # Who publishes several versions side by side names them here: tools/publish.py.
+    (static / "versions.js").write_text("bookVersions = null;\n", encoding="utf-8")
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
 

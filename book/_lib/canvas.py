@@ -147,6 +147,11 @@ class Canvas:
             f'<g{self._part} class="{look}" transform="{place}">{"".join(paths)}</g>'
         )
 
+    def segments(self, lines: Array | Sequence[Array], look: str) -> None:
+        """Draw segments, (n, 2, 2), as one line of many pieces; labels may stand on it."""
+        pieces = [f"M{a:.2f} {b:.2f}L{c:.2f} {d:.2f}" for (a, b), (c, d) in lines]
+        self._shapes.append(f'<path{self._part} class="{look}" d="{"".join(pieces)}"/>')
+
     def ribbon(
         self, start: tuple[float, float], end: tuple[float, float], wide: float, look: str
     ) -> None:

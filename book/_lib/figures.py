@@ -90,8 +90,9 @@ class Frame:
         )
 
     def tell(self, name: str) -> None:
-        """Tell the scripts where data has its place, under a name."""
-        origin, unit = self((0, 0)), self((1, 1)) - self((0, 0))
+        """Tell the scripts where data has its place, under a name; of a log axis, to base 10."""
+        zero, one = ([10.0**k if log else k for log in self.log] for k in (0, 1))
+        origin, unit = self(zero), self(one) - self(zero)
         self.canvas.frames[name] = [round(float(v), 4) for v in (*origin, unit[0], -unit[1])]
 
     def x_axis(self, ticks: Iterable[tuple[float, str]], label: str, lines: bool = False) -> None:
@@ -295,41 +296,6 @@ def charts(
     return Drawing(draw, alt, wide)
 
 
-def walks(
-    paths: Array, envelope: Array, name: str, *, alt: str, x_label: str, y_label: str
-) -> Drawing:
-    """Draw walks from 0 of scores, one a row, and the lines plus and minus the envelope.
-
-    Each step of a walk is 1 or -1.
-    """
-    steps = np.diff(paths)
-    if np.any(np.abs(steps) != 1) or np.any(paths[:, 0] != 0):
-        raise ValueError("paths must begin at 0 and go up or down by 1")
-    x = np.arange(paths.shape[-1])
-    most = float(max(np.abs(paths).max(), envelope.max()))
-
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        canvas.height = 340 if width > PHONE else 300
-        rows = _ticks(-most, most, 5)
-        left = max(text_width(name, NUMBER) for _, name in rows) + 9
-        right = width - 10 - text_width(f"−{name}", bold=True)
-        box = Box(left, 26, right, canvas.height - 46)
-        frame = Frame(canvas, box, (0, float(x[-1]), -most, most))
-        frame.y_axis(rows, y_label)
-        origin, (right, up) = frame((0, 0)), frame((1, 1))
-        unit = (right - origin[0], origin[1] - up)
-        canvas.walks(steps, origin, unit, "score hair")
-        frame.x_axis(_ticks(0, float(x[-1]), 5), x_label)
-        for sign, text in ((1, name), (-1, f"−{name}")):
-            line = frame(np.stack([x, sign * envelope], -1))
-            canvas.path(line, "ink")
-            canvas.text(line[-1][0] + 6, line[-1][1], text, bold=True)
-        return canvas
-
-    return Drawing(draw, alt)
-
-
 def bars(
     groups: Sequence[str],
     series: Sequence[tuple[str, Array, str]],
@@ -420,6 +386,44 @@ def network(
         for position, name in enumerate(names):
             x, y = at(0, position)
             canvas.text(x, y + 22, name, anchor="middle")
+        return canvas
+
+    return Drawing(draw, alt)
+
+
+def layers(rows: Sequence[Sequence[str]], needs: Iterable[tuple[str, str]], *, alt: str) -> Drawing:
+    """Draw names in rows, the lowest first, and a line from each to what it needs below.
+
+    A row that is too long for a phone is broken.
+    """
+    needs = list(needs)
+    places: dict[str, float] = {}
+    ordered = []
+    for row in rows:  # each name above what it needs, so that few lines cross
+        under = {name: [places[other] for one, other in needs if one == name] for name in row}
+        ordered.append(sorted(row, key=lambda name: float(np.mean(under[name] or [0.0]))))
+        places |= {name: (k + 1) / (len(row) + 1) for k, name in enumerate(ordered[-1])}
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        lines: list[Sequence[str]] = []
+        for row in reversed(ordered):
+            most = width - 16 * len(row)
+            half = (len(row) + 1) // 2 if sum(map(text_width, row)) > most else len(row)
+            lines += [row[:half], row[half:]] if half < len(row) else [row]
+        at = {}
+        for place, line in enumerate(lines):
+            free = (width - sum(map(text_width, line))) / (len(line) + 1)
+            x = free
+            for name in line:
+                at[name] = (x + text_width(name) / 2, 14 + 62.0 * place)
+                x += text_width(name) + free
+        for name, other in needs:
+            (a, y), (b, z) = at[name], at[other]
+            canvas.path([(a, y + 12), (b, z - 12)], "axis", keep_off=0)
+        for name, (x, y) in at.items():
+            canvas.text(x, y, name, anchor="middle")
+        canvas.height = 62.0 * (len(lines) - 1) + 28
         return canvas
 
     return Drawing(draw, alt)
@@ -645,7 +649,7 @@ def _chart(
     x_label: str,
     log_x: bool,
     log_y: bool,
-) -> None:
+) -> Frame:
     """Draw one chart with its upper left corner at (x, y)."""
     heights = [line for _, line, _ in part.lines]
     heights += [middle + sign * half for _, middle, half, _ in part.points for sign in (1, -1)]
@@ -697,6 +701,7 @@ def _chart(
         canvas.path([top, frame((at, low))], "soft thin dotted")
         canvas.text(top[0] + 6, top[1] + 8, note, "soft", size=NUMBER)
     _name_curves(canvas, named, box)
+    return frame
 
 
 def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame: Box) -> None:

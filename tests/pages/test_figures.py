@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from book._lib import figures, palette
-from book._lib.canvas import Canvas, text_width
+from book._lib.canvas import Array, Canvas, text_width
 from book._lib.figures import Chart
+from book._lib.live.walk import walk
 from tests.pages.sources import ROOT
 
 ALT = "Two by two shares; the larger ones, 0.75 each, stand on the diagonal."
@@ -59,9 +60,7 @@ def drawings() -> dict[str, figures.Drawing]:
             [("keys", np.array([2.0, 1.0]), [("a", np.array([1.0, 2.0]))], (-1, 0, 1, 2))],
             limits=[(-1, 3, -1, 3)], query_name="query", alt=ALT,
         ),
-        "walks": figures.walks(
-            np.array([[0, 1, 0, -1, 0]]), np.sqrt(x), "root", x_label="x", y_label="y", alt=ALT
-        ),
+        "layers": figures.layers([["base"], ["one", "other"]], [("one", "base")], alt=ALT),
         "network": figures.network(
             ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "thin soft"), (1, 0, 1, "soft dashed")],
             alt=ALT,
@@ -180,24 +179,21 @@ class TestTexts:
 
 
 class TestWalks:
-    @pytest.mark.parametrize("walk", [[0, 1, 1], [0, 2, 1], [1, 2, 1]])
-    def test_other_than_whole_steps_from_zero_are_refused(self, walk: list[int]) -> None:
-        with pytest.raises(ValueError, match="begin at 0 and go up or down by 1"):
-            figures.walks(np.array([walk]), np.ones(3), "one", x_label="x", y_label="y", alt=ALT)
+    @pytest.mark.parametrize("steps", [np.zeros((4, 8)), np.full((4, 8), 2), np.ones((3, 8))])
+    def test_other_than_whole_steps_for_four_keys_are_refused(self, steps: Array) -> None:
+        with pytest.raises(ValueError, match="steps must be 1 or -1, in rows for 4 keys"):
+            walk(steps, start=4, x_label="x", alt=ALT)
 
     def test_a_walk_goes_where_its_steps_lead(self) -> None:
-        walk = np.array([[0, 1, 2, 1, 2, 3]])
-        drawing = figures.walks(walk, np.sqrt(np.arange(6)), "root", x_label="x", y_label="y",
-                                alt=ALT)  # fmt: skip
-        for svg in layouts(drawing):
-            group = next(iter(svg.iter("g")))
-            a, b, c, d, _, _ = map(float, re.findall(r"-?[\d.]+", group.get("transform", "")))
-            turns = re.findall(r"([hv])(\d+)", group[0].get("d", ""))
-            right = sum(int(n) for way, n in turns if way == "h")
-            down = sum(int(n) for way, n in turns if way == "v")
-            assert (right - down, right + down) == (3, 5)  # where it ends, after how many steps
-            assert (a, b) == (c, -d)  # h leads up, v as far down
-            assert a > 0 > b
+        canvas = Canvas(100)
+        canvas.height = 100
+        canvas.walks(np.array([[1, 1, -1, 1, 1]]), (10, 50), (4, 3), "score")
+        group = next(iter(ET.fromstring(canvas.svg("")).iter("g")))
+        a, b, c, d, x, y = map(float, re.findall(r"-?[\d.]+", group.get("transform", "")))
+        turns = re.findall(r"([hv])(\d+)", group[0].get("d", ""))
+        up = sum(int(n) for way, n in turns if way == "h")
+        down = sum(int(n) for way, n in turns if way == "v")
+        assert (x + a * up + c * down, y + b * up + d * down) == (10 + 4 * 5, 50 - 3 * 3)
 
 
 class TestHeatmaps:
@@ -305,5 +301,6 @@ class TestPalette:
         css = palette.css_variables()
         named = dict(re.findall(r"--([a-z]+): light-dark\(([^)]+)\);", css))
         assert named["weight"] == ", ".join(palette.ROLES["weight"])
-        assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - {"label", "wide"} <= set(named)
+        others = {"label", "wide", "accent"}  # what page.css names
+        assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - others <= set(named)
         assert set(palette.ROLES) <= set(named)

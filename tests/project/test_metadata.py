@@ -9,6 +9,7 @@ import yaml
 
 import selfattn_ref
 from tests.pages.sources import BOOK, ROOT
+from tools.check_site import POLICY
 
 sys.path.insert(0, str(BOOK / "_ext"))
 import citing
@@ -122,10 +123,25 @@ class TestContinuousIntegration:
         assert {python for python, _ in pairs[:4]} == set(pythons)
         assert pairs[4:] == [(python, "2.*") for python in pythons]
 
-    def test_nobody_may_write(self):
+    def test_nobody_may_write_but_what_publishes(self):
+        more = {}
         for name, workflow in WORKFLOWS.items():
             assert workflow["permissions"] == {"contents": "read"}, name
-            assert all("permissions" not in job for job in workflow["jobs"].values()), name
+            jobs = workflow["jobs"].items()
+            more |= {(name, job): set(it["permissions"]) for job, it in jobs if "permissions" in it}
+        assert more == {
+            ("publish", "attach"): {"contents"},
+            ("publish", "pages"): {"pages", "id-token"},
+            ("weekly", "report"): {"issues"},
+        }
+        for name, job in more:  # they run nothing of the repository
+            steps = WORKFLOWS[name]["jobs"][job]["steps"]
+            assert not any("checkout" in step.get("uses", "") for step in steps)
+
+    def test_actions_are_pinned_by_digest(self):
+        for name in WORKFLOWS:
+            for used in re.findall(r"uses: (.+)", text(f".github/workflows/{name}.yml")):
+                assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
 
     def test_every_command_that_is_named_exists(self):
         targets = set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.M))
@@ -137,6 +153,31 @@ class TestContinuousIntegration:
         assert named <= targets, named - targets
         (phony,) = re.findall(r"^\.PHONY: (.+)$", text("Makefile"), re.M)
         assert targets == set(phony.split())
+
+
+class TestHosting:
+    def test_the_policy_that_a_server_sends_is_that_of_the_pages(self):
+        page = text("book/reference/hosting.md")
+        (policy,) = re.findall(r"`Content-Security-Policy: (.+?)`", page)
+        assert policy == f"{POLICY}; frame-ancestors 'self'"
+
+
+class TestForms:
+    """What somebody fills in who reports something."""
+
+    def test_each_field_has_what_a_form_needs(self):
+        forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
+        assert len(forms) == 2
+        for path in forms:
+            form = yaml.safe_load(path.read_text("utf-8"))
+            assert set(form) == {"name", "description", "labels", "body"}
+            fields = [field for field in form["body"] if field["type"] != "markdown"]
+            names = [field["id"] for field in fields]
+            assert len(set(names)) == len(names) >= 3
+            for field in fields:
+                assert field["type"] in {"input", "textarea", "dropdown"}
+                assert field["attributes"]["label"]
+                assert isinstance(field["validations"]["required"], bool)
 
 
 class TestLayout:

@@ -52,7 +52,7 @@ def opened(browser: Browser) -> Iterator[Any]:
     """Yield a function that opens a page with a figure; what its console says is an error."""
     kept = []
 
-    def open_page(name: str, after: str = "", **options: Any) -> Page:
+    def open_page(name: str, after: str = "", path: Path | None = None, **options: Any) -> Page:
         settings = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
         context = browser.new_context(**settings | options)
         page = context.new_page()
@@ -60,7 +60,7 @@ def opened(browser: Browser) -> Iterator[Any]:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         kept.append((context, said))
-        page.goto(f"{first_page(name).as_uri()}{after}")
+        page.goto(f"{(path or everywhere(name)[0][0]).as_uri()}{after}")
         return page
 
     yield open_page
@@ -69,19 +69,22 @@ def opened(browser: Browser) -> Iterator[Any]:
         assert not said
 
 
-def first_page(name: str) -> Path:
-    found = sorted(path for path, names in ON_PAGES.items() if name in names)
+def everywhere(name: str) -> list[tuple[Path, int]]:
+    """Return the pages on which a figure stands, and its place among its like there."""
+    found = [
+        (path, i) for path, names in sorted(ON_PAGES.items()) for i in range(names.count(name))
+    ]
     assert found, f"no page has the figure {name}"
-    return found[0]
+    return found
 
 
-def root_of(page: Page, name: str) -> Locator:
-    return page.locator(f'[data-live="{name}"]').first
+def root_of(page: Page, name: str, place: int = 0) -> Locator:
+    return page.locator(f'[data-live="{name}"]').nth(place)
 
 
-def ask(page: Page, name: str, what: str) -> Any:
+def ask(page: Page, name: str, what: str, place: int = 0) -> Any:
     """Evaluate an expression of the figure `f`."""
-    found = f"bookFigures.figures.find((one) => one.name === '{name}')"
+    found = f"bookFigures.figures.filter((one) => one.name === '{name}')[{place}]"
     return page.evaluate(f"((f) => {what})({found})")
 
 
@@ -90,8 +93,10 @@ def put(page: Page, name: str, state: dict[str, Any]) -> None:
     ask(page, name, f"f.put({json.dumps(state)})")
 
 
-def facts(page: Page, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(root_of(page, name).locator("script").text_content() or "")
+def facts(page: Page, name: str, place: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        root_of(page, name, place).locator("script").text_content() or ""
+    )
     return found
 
 
@@ -101,6 +106,9 @@ def random_state(rng: np.random.Generator, start: Any, limits: Any) -> Any:
     def one(value: Any, limit: Any) -> Any:
         if limit is None or isinstance(value, bool):
             return value
+        if isinstance(value, str) and isinstance(limit, str):
+            letters = list(limit)
+            return "".join(str(rng.choice(letters)) if c in limit else c for c in value)
         if isinstance(value, str):
             return limit[rng.integers(len(limit))]
         if isinstance(value, list):
@@ -122,7 +130,7 @@ def close(found: Any, expected: Any, where: str) -> None:
         assert found == expected, where
         return
     numbers = np.asarray(expected, dtype=float)
-    largest = float(np.abs(numbers).max(initial=0.0)) or 1.0
+    largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)) or 1.0
     np.testing.assert_allclose(
         np.asarray(found, dtype=float), numbers, rtol=0, atol=1e-12 * largest, err_msg=where
     )
@@ -148,9 +156,9 @@ def until(holds: Callable[[], Any]) -> None:
     raise AssertionError("what was waited for did not happen")
 
 
-def rest(page: Page, name: str) -> None:
+def rest(page: Page, name: str, place: int = 0) -> None:
     """Wait until the figure has said where it stands."""
-    root = root_of(page, name)
+    root = root_of(page, name, place)
     status, says = root.locator("[role=status]"), root.locator(".says")
     until(lambda: status.text_content() == says.text_content())
 
@@ -178,26 +186,29 @@ class TestFigure:
     """What every figure does."""
 
     def test_its_numbers_are_those_of_the_library(self, name: str, opened: Any) -> None:
-        page, rng = opened(name), np.random.default_rng(12)
+        rng = np.random.default_rng(12)
         expected = importlib.import_module(f"tests.site.live.{name}").expected
-        known = facts(page, name)
-        states = [random_state(rng, known["start"], known["limits"]) for _ in range(200)]
-        found = page.evaluate(
-            "([states, data]) => states.map((state) => kind.compute(state, data))".replace(
-                "kind", f"bookFigures.kinds.{name}"
-            ),
-            [states, known["data"]],
-        )
-        for state, result in zip(states, found, strict=True):
-            close(result, expected(state, known["data"]), f"{name} at {state}")
+        for path, place in everywhere(name):
+            page = opened(name, path=path)
+            known = facts(page, name, place)
+            states = [random_state(rng, known["start"], known["limits"]) for _ in range(200)]
+            found = page.evaluate(
+                "([states, data]) => states.map((state) => kind.compute(state, data))".replace(
+                    "kind", f"bookFigures.kinds.{name}"
+                ),
+                [states, known["data"]],
+            )
+            for state, result in zip(states, found, strict=True):
+                close(result, expected(state, known["data"]), f"{name} at {state}")
 
     def test_the_script_draws_the_start_as_python_does(self, name: str, opened: Any) -> None:
-        page = opened(name)
-        root = root_of(page, name)
-        before, said = root.evaluate(SHOWN), root.locator(".says").inner_html()
-        ask(page, name, "f.draw(f.state, f.result)")
-        alike(before, root.evaluate(SHOWN))
-        assert root.locator(".says").inner_html() == said
+        for path, place in everywhere(name):
+            page = opened(name, path=path)
+            root = root_of(page, name, place)
+            before, said = root.evaluate(SHOWN), root.locator(".says").inner_html()
+            ask(page, name, "f.draw(f.state, f.result)", place)
+            alike(before, root.evaluate(SHOWN))
+            assert root.locator(".says").inner_html() == said
 
     def test_without_script_it_is_a_picture_with_words(self, name: str, opened: Any) -> None:
         page = opened(name, java_script_enabled=False)
@@ -208,37 +219,40 @@ class TestFigure:
         assert not root.locator("[tabindex]").count()
 
     def test_the_arrow_keys_move_it(self, name: str, opened: Any) -> None:
-        page = opened(name)
-        root = root_of(page, name)
-        for grip in root.locator(".grip:visible").all():
-            texts = [grip.get_attribute("aria-valuetext")]
-            grip.focus()
-            for key in ("ArrowRight", "ArrowUp", "ArrowLeft"):
-                grip.press(key)
-            grip.press("Shift+ArrowDown")
-            texts.append(grip.get_attribute("aria-valuetext"))
-            grip.press("Home")
-            texts.append(grip.get_attribute("aria-valuetext"))
-            assert texts[0] == texts[2] != texts[1], grip.get_attribute("aria-label")
-        for dial in root.locator("input[type=range]").all():
-            before = dial.get_attribute("aria-valuetext")
-            dial.press("End")
-            dial.press("ArrowLeft")
-            assert dial.get_attribute("aria-valuetext") != before
-        rest(page, name)
+        for path, place in everywhere(name):
+            page = opened(name, path=path)
+            root = root_of(page, name, place)
+            for grip in root.locator(".grip:visible").all():
+                texts = [grip.get_attribute("aria-valuetext")]
+                grip.focus()
+                for key in ("ArrowRight", "ArrowUp", "ArrowLeft"):
+                    grip.press(key)
+                grip.press("Shift+ArrowDown")
+                texts.append(grip.get_attribute("aria-valuetext"))
+                grip.press("Home")
+                texts.append(grip.get_attribute("aria-valuetext"))
+                assert texts[0] == texts[2] != texts[1], grip.get_attribute("aria-label")
+            for dial in root.locator("input[type=range]").all():
+                before = dial.get_attribute("aria-valuetext")
+                dial.press("End")
+                dial.press("ArrowLeft")
+                assert dial.get_attribute("aria-valuetext") != before
+            if root.locator(".grip:visible, input[type=range]").count():
+                rest(page, name, place)
 
     def test_every_button_works_and_start_again_undoes_it(self, name: str, opened: Any) -> None:
-        page = opened(name)
-        root = root_of(page, name)
-        before = root.evaluate(SHOWN)
-        for button in root.locator(".controls button:not(.reset)").all():
-            button.press("Enter")
-            if button.get_attribute("data-put"):
-                assert button.get_attribute("aria-pressed") == "true", button.inner_text()
-        root.locator(".reset").press("Enter")
-        assert ask(page, name, "f.state") == facts(page, name)["start"]
-        alike(before, root.evaluate(SHOWN))
-        until(lambda: not page.evaluate("location.hash.includes('?')"))
+        for path, place in everywhere(name):
+            page = opened(name, path=path)
+            root = root_of(page, name, place)
+            before = root.evaluate(SHOWN)
+            for button in root.locator(".controls button:not(.reset)").all():
+                button.press("Enter")
+                if button.get_attribute("data-put"):
+                    assert button.get_attribute("aria-pressed") == "true", button.inner_text()
+            root.locator(".reset").press("Enter")
+            assert ask(page, name, "f.state", place) == facts(page, name, place)["start"]
+            alike(before, root.evaluate(SHOWN))
+            until(lambda page=page: not page.evaluate("location.hash.includes('?')"))
 
     def test_a_pointer_drags_it(self, name: str, opened: Any) -> None:
         page = opened(name)
@@ -256,6 +270,37 @@ class TestFigure:
             page.mouse.move(x, y)
             assert grip.get_attribute("aria-valuetext") != before
             root.locator(".reset").click()
+
+    def test_the_keys_go_through_its_switches_and_press_them(self, name: str, opened: Any) -> None:
+        page = opened(name)
+        for group in root_of(page, name).locator("g:has(> .switch):visible").all():
+            cells = group.locator(".switch")
+            assert group.locator("[tabindex='0']").count() == 1
+            first, below = cells.first, page.locator(".switch:focus")
+            first.focus()
+            first.press("ArrowUp")
+            first.press("ArrowRight")
+            below.press("ArrowDown")
+            assert below.get_attribute("tabindex") == "0"
+            assert group.locator("[tabindex='0']").count() == 1
+            for key in ("Space", "Enter"):
+                before = ask(page, name, "f.state")
+                checked = below.get_attribute("aria-checked")
+                below.press(key)
+                assert below.get_attribute("aria-checked") != checked
+                assert ask(page, name, "f.state") != before
+            names = cells.evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+            assert len(set(names)) == len(names)
+
+    def test_its_switches_are_pressed_by_pointer_and_thumb(self, name: str, opened: Any) -> None:
+        phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+        for options in ({}, phone):
+            page = opened(name, **options)
+            for cell in root_of(page, name).locator(".switch:visible").all():
+                box, checked = cell.bounding_box(), cell.get_attribute("aria-checked")
+                assert min(box["width"], box["height"]) >= 24
+                cell.tap() if options else cell.click()
+                assert cell.get_attribute("aria-checked") == {"true": "false"}.get(checked, "true")
 
     def test_a_finger_drags_it_on_a_phone_and_the_page_stays(self, name: str, opened: Any) -> None:
         page = opened(name, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
@@ -305,10 +350,14 @@ class TestFigure:
         for motion in ("reduce", "no-preference"):
             page = opened(name, reduced_motion=motion)
             buttons = root_of(page, name).locator("[data-put][aria-pressed=false]")
-            if not buttons.count():
-                return
-            buttons.first.evaluate("(one) => one.click()")
-            assert ask(page, name, "f.shown === f.state") == (motion == "reduce")
+            if buttons.count():
+                buttons.first.evaluate("(one) => one.click()")
+                assert ask(page, name, "f.shown === f.state") == (motion == "reduce")
+            until(functools.partial(ask, page, name, "f.shown === f.state"))
+        known, rng = facts(page, name), np.random.default_rng(7)
+        for _ in range(5):  # whatever lies on the way, no step of it fails
+            state = random_state(rng, known["start"], known["limits"])
+            ask(page, name, f"f.put({json.dumps(state)}, true)")
             until(functools.partial(ask, page, name, "f.shown === f.state"))
 
     def test_axe_has_nothing_to_say_when_it_has_moved(self, name: str, opened: Any) -> None:
@@ -326,3 +375,36 @@ class TestFigure:
         root = root_of(page, name)
         assert root.locator(".says").is_visible()
         assert not root.locator("button:visible, input:visible").count()
+
+
+class TestRun:
+    """Training that runs by itself, where that is wanted."""
+
+    def test_it_runs_step_by_step_and_pauses(self, opened: Any) -> None:
+        page = opened("nudge", reduced_motion="no-preference")
+        run, losses = root_of(page, "nudge").locator("[data-act=run]"), []
+        run.click()
+        for steps in (1, 2, 3):
+            until(lambda steps=steps: ask(page, "nudge", "f.state.steps") == steps)
+            losses.append(ask(page, "nudge", "f.result.loss"))
+        assert run.inner_text() == "Pause"
+        run.click()
+        assert run.inner_text() == "Run"
+        assert losses == sorted(losses, reverse=True)
+        taken = ask(page, "nudge", "f.state.steps")
+        page.wait_for_timeout(700)
+        assert ask(page, "nudge", "f.state.steps") == taken
+
+    def test_reset_stops_it(self, opened: Any) -> None:
+        page = opened("nudge", reduced_motion="no-preference")
+        root = root_of(page, "nudge")
+        root.locator("[data-act=run]").click()
+        root.locator(".reset").click()
+        page.wait_for_timeout(700)
+        assert ask(page, "nudge", "f.state.steps") == 0
+        assert root.locator("[data-act=run]").inner_text() == "Run"
+
+    def test_with_less_motion_it_is_there_at_once(self, opened: Any) -> None:
+        page = opened("nudge")
+        root_of(page, "nudge").locator("[data-act=run]").click()
+        assert ask(page, "nudge", "f.shown.steps") == ask(page, "nudge", "f.state.steps") == 12

@@ -28,17 +28,26 @@ def action(label: str, name: str) -> str:
     return f'<button type="button" data-act="{name}">{escape(label)}</button>'
 
 
-def dial(label: str, key: str, limits: tuple[float, float], step: float, *, ends: str = "") -> str:
+def dial(
+    label: str,
+    key: str,
+    limits: tuple[float, float],
+    step: float,
+    *,
+    ends: str = "",
+    log: bool = False,
+) -> str:
     """Return a dial for a number of the state. `ends` names both ends, as in "cold|hot".
 
-    The script says in words where it stands, if it knows any.
+    The script says in words where it stands, if it knows any. A `log` dial turns by powers of ten:
+    its limits and its step are exponents.
     """
     low, _, high = ends.partition("|")
     before, after = (f"<small>{escape(end)}</small>" if ends else "" for end in (low, high))
     return (
         f'<label class="dial"><span>{label} <output></output></span>{before}'
         f'<input type="range" data-key="{key}" min="{limits[0]:g}" max="{limits[1]:g}" '
-        f'step="{step:g}">{after}</label>'
+        f'step="{step:g}"{" data-log" if log else ""}>{after}</label>'
     )
 
 
@@ -53,10 +62,11 @@ class Live:
     """A figure for the page that a script of the same name can move.
 
     `start` is the state that is drawn; an address such as `#fig-name?key=1,2` names another, in
-    which each number stays within the `limits` of its key, and a word is one of them. `says` is a
-    sentence below the drawing: *word* is slanted, {name} a number or a word that the script keeps
-    true, as it does with `[text]{.live-name}` in the prose of the page. `hint` says what can be
-    done; `data` is for the script alone.
+    which each number stays within the `limits` of its key, and a word is one of them. (Limits such
+    as "01" are letters, each of which may stand for another in a word.) `says` is a sentence below
+    the drawing: *word* is slanted, {name} a number or a word that the script keeps true, as it does
+    with `[text]{.live-name}` in the prose of the page, or one of the `phrases`, which are not bold.
+    `hint` says what can be done; `data` is for the script alone.
     """
 
     def __init__(
@@ -70,6 +80,7 @@ class Live:
         says: str,
         numbers: Mapping[str, str],
         hint: str,
+        phrases: Mapping[str, str] | None = None,
         controls: Sequence[str] = (),
         data: Any = None,
         wide: bool = False,
@@ -80,6 +91,8 @@ class Live:
         inside = json.dumps(facts, default=_plain, ensure_ascii=False, separators=(",", ":"))
         inside = inside.replace("</", r"<\/")  # ends no element
         spoken = {key: f'<b data-say="{key}">{escape(text)}</b>' for key, text in numbers.items()}
+        for key, text in (phrases or {}).items():
+            spoken[key] = f'<span data-say="{key}">{escape(text, quote=False)}</span>'
         sentence = re.sub(r"\*(.+?)\*", r"<i>\1</i>", escape(says, quote=False))
         self.html = (
             f'<div class="drawing live{" spanning" if wide else ""}" data-live="{name}">'

@@ -30,7 +30,7 @@ const bookFigures = (() => {
 
   // What lies between two values of the same form.
   function between(a, b, t) {
-    if (typeof a === "number" && typeof b === "number") return a + (b - a) * t;
+    if (typeof a === "number" && typeof b === "number") return isFinite(b - a) ? a + (b - a) * t : b;
     if (!a || !b || typeof b !== "object" || Object.keys(a).length !== Object.keys(b).length) return b;
     if (Array.isArray(b)) return b.map((one, i) => between(a[i], one, t));
     return Object.fromEntries(Object.entries(b).map(([key, one]) => [key, between(a[key], one, t)]));
@@ -99,6 +99,21 @@ const bookFigures = (() => {
       this.set(part, { d: `M${a} ${pixel(y - half)}${bend(y - half, z - half, b)}v${pixel(wide)}${bend(z + half, y + half, a)}z` });
     }
 
+    // Draw the parts of lines that lie within `reach` of the origin, to all sides (Liang and Barsky).
+    clipped(part, frame, lines, reach) {
+      let d = "";
+      for (const [a, b] of lines) {
+        let first = 0, last = 1;
+        for (const axis of [0, 1]) {
+          const way = b[axis] - a[axis], ends = [(-reach - a[axis]) / way, (reach - a[axis]) / way].sort((s, t) => s - t);
+          if (way) [first, last] = [Math.max(first, ends[0]), Math.min(last, ends[1])];
+          else if (Math.abs(a[axis]) > reach) last = first;
+        }
+        if (first < last) d += [first, last].map((t) => this.place(frame, a.map((x, i) => x + t * (b[i] - x))).map(pixel).join(" ")).map((end, i) => "ML"[i] + end).join("");
+      }
+      this.set(part, { d });
+    }
+
     // Write names beside their points, [part, point] each, where nothing else is written.
     labels(named) {
       const taken = named.map(([, [x, y]]) => [x - 5, y - 5, x + 5, y + 5]);
@@ -113,7 +128,7 @@ const bookFigures = (() => {
         }
         pen.font = `600 14px ${getComputedStyle(text).fontFamily}`;
         const long = pen.measureText(text.textContent).width, spots = [text.home];
-        for (const reach of [9, 17, 28, 40]) {
+        for (const reach of [13, 19, 28, 40]) {
           for (const turn of [0, 45, -45, 90, -90, 135, -135, 180]) {
             const right = Math.cos(turn * Math.PI / 180), up = Math.sin(turn * Math.PI / 180);
             spots.push([reach * right, 4.5 - (reach + 4) * up, Math.abs(right) < 0.4 ? "middle" : right > 0 ? "start" : "end"]);
@@ -159,9 +174,10 @@ const bookFigures = (() => {
       root.querySelector(".controls").hidden = false;
       for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => this.put(JSON.parse(button.dataset.put), true);
       for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
-      for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: Number(input.value) });
+      for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: "log" in input.dataset ? Number((10 ** input.value).toPrecision(3)) : Number(input.value) });
       root.querySelector(".reset").onclick = () => { if (this.kind.stop) this.kind.stop(this); this.put(copy(this.start), true); };
-      this.handles = (this.kind.handles || []).map((one) => ({
+      const { handles = [] } = this.kind;
+      this.handles = (typeof handles === "function" ? handles(this.data) : handles).map((one) => ({
         step: 0.1,
         at: (state) => state[one.key],
         put: (state, point) => ({ [one.key]: point }),
@@ -169,6 +185,7 @@ const bookFigures = (() => {
         ...one,
       }));
       for (const view of this.views) view.grips = this.handles.map((handle) => this.grip(view, handle));
+      for (const view of this.views) view.switches = this.kind.switches ? this.table(view, this.kind.switches(this.data)) : [];
       if (this.kind.begin) this.kind.begin(this);
       addEventListener("hashchange", () => this.recall());
       this.tell();
@@ -213,6 +230,38 @@ const bookFigures = (() => {
       return grip;
     }
 
+    // A table of switches, one for each letter, 0 or 1, of a word of the state ("10/11"): the arrow keys go
+    // from cell to cell. `also` says what else a press changes.
+    table(view, { key, frame, label, name, also }) {
+      const group = make("g", { role: "group", "aria-label": label }), cells = [];
+      const [, , across, up] = view.frames[frame], size = this.start[key].indexOf("/") + 1 || this.start[key].length + 1;
+      [...this.start[key]].forEach((letter, place) => {
+        if (letter === "/") return;
+        const i = Math.floor(place / size), j = place % size, [x, y] = view.place(frame, [j, i]);
+        const cell = make("rect", { x, y, width: across, height: -up, class: "switch", role: "checkbox", tabindex: cells.length ? -1 : 0, "aria-label": name(i, j) });
+        cell.onfocus = () => cells.forEach((one) => one.setAttribute("tabindex", one === cell ? 0 : -1));
+        cell.onclick = () => {
+          const word = [...this.state[key]];
+          word[place] = 1 - word[place];
+          this.put({ ...(also && also(i, j)), [key]: word.join("") }, true);
+        };
+        cell.onkeydown = (event) => {
+          const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+          if (!way && !/^( |Enter)$/.test(event.key)) return;
+          event.preventDefault();
+          if (!way) return cell.onclick();
+          const next = cells.find((one) => one.place[0] === i + way[0] && one.place[1] === j + way[1]);
+          if (next) next.focus();
+        };
+        cell.place = [i, j];
+        cell.tell = () => cell.setAttribute("aria-checked", this.state[key][place] === "1");
+        cells.push(cell);
+      });
+      group.append(...cells);
+      view.svg.append(group);
+      return cells;
+    }
+
     point(view, event) {
       const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(view.svg.getScreenCTM().inverse());
       return [at.x, at.y];
@@ -228,10 +277,16 @@ const bookFigures = (() => {
           return Math.min(high, Math.max(low, value));
         };
         if (!limits) state[key] = patch[key];
+        else if (typeof limits === "string") state[key] = this.spelled(patch[key], state[key], limits) ? patch[key] : state[key];
         else if (typeof patch[key] === "string") state[key] = limits.includes(patch[key]) ? patch[key] : state[key];
         else state[key] = Array.isArray(patch[key]) ? patch[key].map(within) : within(patch[key], 0);
       }
       return state;
+    }
+
+    // Is a word made from another by other ones of these letters?
+    spelled(word, like, letters) {
+      return word.length === like.length && [...word].every((letter, i) => letter === like[i] || (letters.includes(letter) && letters.includes(like[i])));
     }
 
     // Change a part of the state, gliding there if that was asked for.
@@ -272,11 +327,12 @@ const bookFigures = (() => {
       for (const input of this.root.querySelectorAll("input[data-key]")) {
         const key = input.dataset.key, words = this.kind.dials && this.kind.dials[key];
         const text = words ? words(this.state, this.result) : number(this.state[key]);
-        input.value = this.state[key];
+        input.value = "log" in input.dataset ? Math.log10(this.state[key]) : this.state[key];
         input.setAttribute("aria-valuetext", text);
         input.closest("label").querySelector("output").textContent = text;
       }
       for (const view of this.views) {
+        view.switches.forEach((cell) => cell.tell());
         view.grips.forEach((grip, i) => {
           const { at, text, frame, name } = this.handles[i], value = at(this.shown);
           const [x, y] = view.place(frame, value).map(pixel);

@@ -103,7 +103,20 @@
     if (target && target.closest("details")) target.scrollIntoView();
   }
 
+  // Where several versions are published side by side: which they are, and a notice on an old one.
+  function versions(known) {
+    var root = document.querySelector("script[src*='_static/versions.js']").src.replace(/[^/]+\/_static\/.*/, "");
+    var here = known.here === "latest" ? "latest" : "v" + known.here, page = location.href.slice((root + here).length);
+    function link(name, text) { return '<a href="' + root + name + page + '">' + text + "</a>"; }
+    var foot = document.querySelector(".foot p:last-child"), others = known.all.filter(function (name) { return name !== known.here; });
+    foot.insertAdjacentHTML("afterbegin", "Other versions: " + others.map(function (name) { return link("v" + name, name); }).join(", ") + ". ");
+    if (here !== "latest" && known.here !== known.all[0]) {
+      document.querySelector("main").insertAdjacentHTML("afterbegin", '<p class="outdated" role="note">This is version ' + known.here + ". The newest is " + link("latest", known.all[0]) + ".</p>");
+    }
+  }
+
   addEventListener("DOMContentLoaded", function () {
+    if (window.bookVersions && window.bookVersions.all.length > 1) versions(window.bookVersions);
     var all = function (selector) {
       return Array.prototype.slice.call(document.querySelectorAll(selector));
     };

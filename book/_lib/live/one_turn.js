@@ -1,0 +1,60 @@
+// One turn: drag the query of a word; the lines of equal score and the weights follow.
+(() => {
+  "use strict";
+  const { define, number, softmax, dot } = bookFigures;
+  const REACH = 1.9, LONGEST = 5;
+
+  const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  const times = ([x, y], rows) => [0, 1].map((i) => x * rows[0][i] + y * rows[1][i]);
+  const rotation = ([x, y]) => [[x, y], [-y, x]]; // and stretched, where (1, 0) goes to (x, y)
+
+  define("one_turn", {
+    compute({ first }, { embeddings, pair, angles }) {
+      const scores = (query) => embeddings.map((key) => dot(query, key));
+      const matrix = rotation(first), query = pair.map((word) => times(embeddings[word], matrix)), score = query.map(scores);
+      const curve = angles.map((angle) => {
+        const turn = [Math.cos, Math.sin].map((part) => Math.hypot(...first) * part(angle * Math.PI / 180));
+        return softmax(scores(times(embeddings[pair[0]], rotation(turn))))[pair[1]];
+      });
+      return { matrix, query, score, weight: score.map(softmax), curve, angle: Math.atan2(first[1], first[0]) * 180 / Math.PI };
+    },
+
+    handles: ({ words, embeddings, pair }) => [{
+      key: "first", frame: "query", name: `query of ${words[pair[0]]}`, step: 0.4,
+      at: ({ first }) => times(embeddings[pair[0]], rotation(first)),
+      put: (state, query) => { // the query over its word, as complex numbers
+        const [a, b] = embeddings[pair[0]], first = times(query, [[a, -b], [b, a]]).map((part) => part / (a * a + b * b));
+        const most = Math.max(1, Math.hypot(...first) / LONGEST);
+        return { first: first.map((part) => Number((part / most).toFixed(4))) };
+      },
+      text: ({ first }, { angle }) => `turned by ${number(angle, 0)} degrees, ${number(Math.hypot(...first))} times as long`,
+    }],
+
+    draw(view, state, { matrix, query, weight, curve, angle }, { data: { words, embeddings, pair, angles, size } }) {
+      const place = (at) => view.place("plane", at), tip = (i) => view.place("query", query[i]);
+      const [[x, y]] = query, long = Math.hypot(x, y);
+      const line = (height) => [-9, 9].map((side) => [x * height / long ** 2 - side * y / long, y * height / long ** 2 + side * x / long]);
+      for (const [part, from, to] of [["zero", 0, 0], ["more", 1, 14], ["less", -14, -1]]) {
+        view.clipped(part, "plane", long > 0.02 ? range(from, to).map((height) => line(2 * height)) : [], REACH);
+      }
+      pair.forEach((word, i) => view.arrow(`query-${words[word]}`, place([0, 0]), tip(i)));
+      view.labels([...words.map((word, i) => [`name-${word}`, place(embeddings[i])]), ...pair.map((word, i) => [`asks-${words[word]}`, tip(i)])]);
+      matrix.forEach((row, i) => row.forEach((value, j) => view.text(`number-soft${i}${j}`, number(value))));
+      weight.forEach((row, i) => row.forEach((share, j) => {
+        view.text(`number-weight${i}${j}`, number(share));
+        view.set(`bar-${i}${j}`, { width: view.frames.bar[0] * share });
+      }));
+      view.text("symmetric", Math.abs(matrix[0][1]) < 0.0025 ? "symmetric" : "not symmetric");
+      view.path("curve", angles.map((at, i) => view.place("chart", [at, curve[i]])));
+      view.move("now", view.place("chart", [angle, weight[0][pair[1]]]));
+    },
+
+    says({ first }, { score: [one, other], weight, angle }, { data: { words, pair: [i, j] } }) {
+      const forth = one[j] - one[i] > 0.005, back = other[i] - other[j] > 0.005; // as far as the numbers show
+      return {
+        angle: number(angle, 0), long: number(Math.hypot(...first)), forth: number(weight[0][j]), back: number(weight[1][i]),
+        who: forth && back ? "each" : forth ? `only ${words[i]}` : back ? `only ${words[j]}` : "neither",
+      };
+    },
+  });
+})();

@@ -1,0 +1,41 @@
+// Temperature: one dial; the weights of scores follow it from one choice to equal shares.
+(() => {
+  "use strict";
+  const { define, number, vector, softmax, dot } = bookFigures;
+  const short = (value) => String(Number(value.toPrecision(2)));
+
+  define("temperature", {
+    compute({ at }, { scores, inverse, values }) {
+      const weights = scores.map((row) => softmax(row.map((score) => (inverse ? score * at : score / at))));
+      const entropy = weights.map((row) => -row.reduce((sum, p) => sum + (p && p * Math.log(p)), 0));
+      return { weights, entropy, found: values ? weights.map((row) => values[0].map((_, k) => dot(row, values.map((value) => value[k])))) : [] };
+    },
+
+    dials: { at: (state) => short(state.at) },
+
+    draw(view, { at }, { weights, entropy }, { data }) {
+      const x = Math.log10(at), [, base] = view.place("columns", [0, 0]);
+      view.move("now", view.place("curves", [x, 1]));
+      data.curves.forEach(([i, j], k) => view.move(`dot-${k}`, view.place("curves", [x, weights[i][j]])));
+      weights.forEach((row, i) => row.forEach((share, j) => {
+        const [, y] = view.place("columns", [0, share]), part = `share-${i}-${j}`;
+        view.set(`column-${i}-${j}`, { y, height: base - y });
+        view.text(part, number(share));
+        view.move(part, [Number(view.parts[part][0].dataset.at.split(" ")[0]), y]);
+      }));
+      if (view.frames.entropy) {
+        view.set("entropy", { width: view.frames.entropy[0] * entropy[0] / Math.log(weights[0].length) });
+        view.text("spread", number(entropy[0]));
+      }
+    },
+
+    says({ at }, { weights, entropy, found }) {
+      const said = { at: short(at) };
+      weights.forEach((row, i) => {
+        Object.assign(said, { [`weights_${i}`]: vector(row), [`entropy_${i}`]: number(entropy[i]) });
+        if (found[i]) said[`found_${i}`] = vector(found[i], 0);
+      });
+      return said;
+    },
+  });
+})();

@@ -1,0 +1,190 @@
+// Trace a number: point at an entry of a worked example's matrix, tap it, or go to it with the arrow keys.
+// What made it stands beside it; its row and column light up, and so does where it is used next. All of
+// that has been computed by the build and comes in a script, one for each example, when it is first asked for.
+const bookTrace = (() => {
+  "use strict";
+  const base = document.currentScript.src.replace(/trace\.js.*/, "traces/");
+  const known = {}, waiting = {}, boxes = [];
+  const NUMBER = /(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])/g;
+  const panel = document.createElement("div");
+  let now = null, pinned = false, later;
+
+  // A matrix on the page: its element, its example and name or number, its entries by row and column.
+  class Box {
+    constructor(element, [example, of, taken], cells) {
+      const rows = taken || cells.map((_, i) => i); // which rows of the matrix these are
+      Object.assign(this, { element, example, of, rows, cells, i: 0, j: 0 });
+      boxes.push(this);
+      element.tabIndex = 0;
+      element.classList.add("traces");
+      cells.forEach((row, i) => row.forEach((cell, j) => {
+        cell.classList.add("entry");
+        cell.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j)); });
+        cell.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
+        cell.addEventListener("click", () => { pinned = true; this.show(i, j); });
+      }));
+      element.addEventListener("keydown", (event) => {
+        const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+        if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
+        event.preventDefault();
+        pinned = true;
+        const [down, right] = now && now.box === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
+        this.show(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
+      });
+      element.addEventListener("focusout", () => hide());
+    }
+
+    number() { return typeof this.of === "number" ? this.of : known[this.example].names.indexOf(this.of); }
+
+    show(i, j) {
+      clearTimeout(later);
+      if (!known[this.example]) return load(this.example, () => this.show(i, j));
+      const { names, heads, entries } = known[this.example], at = this.number();
+      if (!entries[at]) return;
+      this.i = i;
+      this.j = j;
+      now = { box: this };
+      const row = this.rows[i], [value, lines, from, next] = entries[at][row][j];
+      const words = heads[at] ? `${heads[at][0][row]}, ${heads[at][1][j]}` : "";
+      const place = ([k, kind, a, b]) => `<code>${names[k]}</code>${kind === "r" ? `, row ${a}` : kind === "c" ? `, column ${a}` : `[${a}, ${b}]`}`;
+      panel.innerHTML = `<p><b><code>${names[at]}</code>[${row}, ${j}] = ${value}</b>${words ? ` <span>${words}</span>` : ""} <small>${this.example}</small></p>` +
+        (lines.length ? lines.map((line) => `<p class="made">${line}</p>`).join("") : "<p>Given.</p>") +
+        (next.length ? `<p class="uses">Used next: ${next.map(place).join("; ")}</p>` : "");
+      clear();
+      this.cells[i][j].classList.add("here");
+      for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
+      panel.hidden = false;
+      this.put(this.cells[i][j]);
+    }
+
+    // Mark a row, a column or an entry wherever the page shows that matrix.
+    light([k, kind, a, b], look) {
+      for (const box of boxes) {
+        if (box.example !== this.example || box.number() !== k) continue;
+        box.cells.forEach((row, i) => row.forEach((cell, j) => {
+          const at = box.rows[i];
+          if (kind === "r" ? at === a : kind === "c" ? j === a : at === a && j === b) cell.classList.add(look);
+        }));
+      }
+    }
+
+    // Beside the matrix, or below or above it, where there is room; on a phone at the foot of the window.
+    put(cell) {
+      panel.removeAttribute("style");
+      if (innerWidth < 640) return;
+      const at = cell.getBoundingClientRect(), own = this.element.getBoundingClientRect(), room = innerWidth - own.right - 28;
+      if (room > 300) panel.style.maxWidth = `${Math.min(room, 500)}px`;
+      const tall = panel.offsetHeight, below = own.bottom + 10, beside = Math.min(own.top, innerHeight - tall - 8);
+      const top = room > 300 ? beside : below + tall < innerHeight ? below : own.top - tall - 10;
+      const left = room > 300 ? own.right + 14 : Math.min(at.left, innerWidth - panel.offsetWidth - 8);
+      panel.style.top = `${Math.round(Math.max(8, top))}px`;
+      panel.style.left = `${Math.round(Math.max(8, left))}px`;
+    }
+  }
+
+  function wait(act) { clearTimeout(later); later = setTimeout(act, 120); }
+
+  function clear() {
+    for (const cell of document.querySelectorAll(".entry:is(.here, .lit, .after)")) cell.classList.remove("here", "lit", "after");
+  }
+
+  function hide() { clearTimeout(later); clear(); panel.hidden = true; now = null; pinned = false; }
+
+  function load(example, then) {
+    if (waiting[example]) return waiting[example].push(then);
+    waiting[example] = [then];
+    const script = document.createElement("script");
+    script.src = `${base}${example}.js`;
+    document.head.append(script);
+  }
+
+  function take(example, facts) {
+    known[example] = facts;
+    waiting[example].forEach((then) => then());
+  }
+
+  // Put each number of a printed text into an element of its own.
+  function numbers(pre) {
+    const walker = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT), texts = [], found = [];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    for (const text of texts) {
+      const parts = [];
+      let end = 0;
+      for (const match of text.data.matchAll(NUMBER)) {
+        const one = document.createElement("span");
+        one.textContent = match[0];
+        parts.push(text.data.slice(end, match.index), one);
+        found.push(one);
+        end = match.index + match[0].length;
+      }
+      text.replaceWith(...parts, text.data.slice(end));
+    }
+    return found;
+  }
+
+  // The numbers of a drawing stand on rectangles; those are its entries.
+  function drawn(drawing, svg, panels) {
+    const texts = [...svg.querySelectorAll("text.cell")], rects = [...svg.querySelectorAll("rect")];
+    const under = (text) => rects.find((rect) => ["x", "y"].every((axis, k) => {
+      const size = Number(rect.getAttribute(["width", "height"][k])), from = Number(rect.getAttribute(axis)), at = Number(text.getAttribute(axis));
+      return from <= at && at <= from + size;
+    }));
+    drawing.setAttribute("role", "group");
+    svg.removeAttribute("aria-hidden");
+    const picture = document.createElementNS(svg.namespaceURI, "g");
+    picture.setAttribute("aria-hidden", "true");
+    picture.append(...svg.childNodes);
+    svg.append(picture);
+    for (const { of, first, shape: [rows, columns] } of panels) {
+      const cells = [...Array(rows)].map((_, i) => [...Array(columns)].map((_, j) => texts[first + i * columns + j]));
+      cells.flat().forEach((text) => { text.style.pointerEvents = "none"; });
+      const group = document.createElementNS(svg.namespaceURI, "g");
+      group.setAttribute("role", "group");
+      group.setAttribute("aria-label", `Matrix of ${of[0]}: the arrow keys trace its numbers`);
+      svg.append(group);
+      new Box(group, of, cells.map((row) => row.map(under)));
+    }
+  }
+
+  function begin() {
+    for (const table of document.querySelectorAll("table[data-array]")) {
+      new Box(table, [table.dataset.example, table.dataset.array], [...table.tBodies[0].rows].map((row) => [...row.querySelectorAll("td")]));
+    }
+    const traced = document.getElementById("traced");
+    const facts = traced ? JSON.parse(traced.textContent) : { printed: {}, drawings: {} };
+    const outputs = document.querySelectorAll(".output[class*=highlight-] pre");
+    for (const [place, arrays] of Object.entries(facts.printed)) {
+      const every = numbers(outputs[place]);
+      for (const { of, rows, width } of arrays) {
+        const cells = rows.map((first) => every.slice(first, first + width));
+        const group = document.createElement("span"), range = document.createRange();
+        range.setStartBefore(cells[0][0]);
+        range.setEndAfter(cells.at(-1).at(-1));
+        group.append(range.extractContents());
+        range.insertNode(group);
+        group.setAttribute("role", "group");
+        group.setAttribute("aria-label", `Matrix of ${of[0]}: the arrow keys trace its numbers`);
+        new Box(group, of, cells);
+      }
+    }
+    const drawings = document.querySelectorAll(".drawing:not(.live)");
+    for (const [place, panels] of Object.entries(facts.drawings)) {
+      for (const svg of drawings[place].querySelectorAll("svg")) drawn(drawings[place], svg, panels);
+    }
+    if (outputs.length && boxes.length) {
+      const first = document.querySelector(".output .traces, .drawing .traces");
+      const hint = first && first.closest(".highlight");
+      if (hint) hint.append(Object.assign(document.createElement("small"), { className: "hint", textContent: "Point at a number: what made it?" }));
+    }
+    panel.className = "trace";
+    panel.setAttribute("role", "status");
+    panel.hidden = true;
+    document.body.append(panel);
+    addEventListener("keydown", (event) => { if (event.key === "Escape" && now) hide(); });
+    addEventListener("pointerdown", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });
+    addEventListener("scroll", () => { if (now && !pinned) hide(); else if (now) now.box.put(now.box.cells[now.box.i][now.box.j]); }, { passive: true });
+  }
+
+  begin();
+  return { take, boxes };
+})();

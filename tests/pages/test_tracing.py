@@ -1,0 +1,179 @@
+"""What the pages say about an entry of a worked example: what made it, and where it goes."""
+
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from tracing import DATA, Matching, Trace, data_of, trace_of  # noqa: E402
+
+NAMES = sorted(path.stem for path in DATA.glob("SA*.json"))
+# Arrays that attention gives in another way than by one of the steps that are traced.
+UNTRACED = {
+    "SA023": "the second pass reads the output of the first",
+    "SA028": "the encoded queries, keys and values are not listed",
+    "SA039": "the soft cap is a step of its own",
+    "SA054": "the projections of two layers are not listed",
+}
+
+
+def evaluated(text: str) -> float:
+    """Compute a line as a reader would."""
+    text = re.sub(r" × 10<sup>(.*?)</sup>", r"*10**(\1)", text)
+    text = re.sub(r"e<sup>(.*?)</sup>", r"exp(\1)", text)
+    text = re.sub(r"√(\d+)", r"sqrt(\1)", text)
+    text = text.replace("×", "*").replace("÷", "/").replace("−", "-")
+    return float(eval(text, {"__builtins__": {}}, {"exp": math.exp, "sqrt": math.sqrt}))
+
+
+def slack(text: str) -> float:
+    """Return by how much a line may be off, as its numbers have four decimals or three digits."""
+    numbers = [abs(float(n)) for n in re.findall(r"\d+\.\d+|\d+", text)]
+    return 2e-4 * (1 + sum(numbers)) + 6e-3 * max(numbers) * ("10<sup>" in text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestEveryEntry:
+    """Each line is arithmetic that holds, and ends with the number that it is about."""
+
+    def test_the_lines_hold(self, name: str) -> None:
+        trace = trace_of(data_of(name))
+        assert all(f"<code>{matrix}</code>" in trace.steps() for matrix in trace.made)
+        for matrix in trace.made:
+            for i, j in np.ndindex(trace.known[matrix].values.shape):
+                lines, _ = trace.lines(matrix, i, j)
+                assert lines
+                for line in lines:
+                    sides = line.partition(": ")[2] or line
+                    if " = " not in sides:
+                        continue
+                    left, *middle, right = sides.split(" = ")
+                    for part in (left, *middle):
+                        assert evaluated(part) == pytest.approx(
+                            evaluated(right), abs=slack(sides), rel=1e-3
+                        ), line
+                value = trace.known[matrix].values[i, j]
+                last = lines[-1].rpartition(" = ")
+                if last[1]:
+                    assert evaluated(last[2]) == pytest.approx(value, abs=6e-5, rel=6e-3)
+
+    def test_what_made_an_entry_and_what_it_is_used_for_agree(self, name: str) -> None:
+        trace = trace_of(data_of(name))
+
+        def entries(place: list) -> set[tuple[str, int, int]]:
+            k, kind, *at = place
+            rows, columns = trace.known[trace.names[k]].values.shape
+            return {
+                (trace.names[k], i, j)
+                for i in range(rows)
+                for j in range(columns)
+                if (i == at[0] if kind == "r" else j == at[0] if kind == "c" else [i, j] == at)
+            }
+
+        made, used = set(), set()
+        for matrix, known in trace.known.items():
+            if known.values.dtype == bool:
+                continue
+            for i, j in np.ndindex(known.values.shape):
+                for place in trace.lines(matrix, i, j)[1]:
+                    made |= {(source, (matrix, i, j)) for source in entries(place)}
+                for place in trace.uses(matrix, i, j):
+                    used |= {((matrix, i, j), target) for target in entries(place)}
+        assert made == used
+
+
+class TestWhatIsTraced:
+    """The steps of attention are found in every example that has them."""
+
+    def test_each_output_of_attention_is_made_of_something(self) -> None:
+        for name in NAMES:
+            trace = trace_of(data_of(name))
+            for call in trace.data["calls"]:
+                result = call.get("result")
+                given = call["function"] == "scaled_dot_product_attention"
+                if given and isinstance(result, str) and result in trace.known:
+                    assert result in trace.made or name in UNTRACED, (name, result)
+
+    def test_weights_come_from_scores_under_the_mask(self) -> None:
+        trace = trace_of(data_of("SA016"))
+        made = trace.made["weights"]
+        assert made.kind == "softmax"
+        assert made.of == ("scaled_scores",)
+        assert made.mask is not None
+        np.testing.assert_array_equal(made.mask, np.tri(4, dtype=bool))
+        assert trace.lines("weights", 0, 1)[0][-1].startswith("the mask hides this key")
+
+    def test_a_relation_that_does_not_hold_is_none(self) -> None:
+        good = trace_of(data_of("SA036")).data
+        value = [[x + 1e-6 for x in row] for row in good["expected"]["weights_money"]["value"]]
+        wrong = good["expected"]["weights_money"] | {"value": value}
+        bad = Trace(good | {"expected": good["expected"] | {"weights_money": wrong}})
+        assert "weights_money" in trace_of(data_of("SA036")).made
+        assert "weights_money" not in bad.made
+        assert bad.made["context_money"].of[0] != "weights_money"
+
+    def test_the_steps_of_a_page_are_those_of_its_arrays(self) -> None:
+        steps = trace_of(data_of("SA009")).steps()
+        order = [
+            steps.index(f"<code>{name}</code> <span") for name in ("query", "scores", "context")
+        ]
+        assert order == sorted(order)
+        assert "<code>query</code> times <code>key</code> transposed</td>" in steps
+
+
+class TestPrinted:
+    """Printed arrays are recognized by their numbers, and only if it is certain."""
+
+    def matching(self, *names: str) -> Matching:
+        return Matching({name: trace_of(data_of(name)) for name in names})
+
+    def named(self, matching: Matching, text: str) -> list[str]:
+        found = matching.printed(text)
+        return [matching.traces[one["of"][0]].names[one["of"][1]] for one in found]
+
+    def test_an_array_and_its_rows(self) -> None:
+        text = "weights\n[[0.787  0.1065 0.1065]\n [0.4223 0.4223 0.1554]\n [0.5761 0.2119 0.2119]]"
+        (found,) = self.matching("SA036").printed(text)
+        assert found["rows"] == [0, 3, 6]
+        assert found["width"] == 3
+        assert self.named(self.matching("SA036"), text) == ["weights_money"]
+
+    def test_the_second_time_is_the_second_of_two_with_the_same_numbers(self) -> None:
+        text = "[[4. 2. 2.]\n [2. 2. 1.]\n [2. 1. 1.]]"
+        matching = self.matching("SA036")
+        names = [self.named(matching, text)[0] for _ in range(2)]
+        assert names == ["scores_money", "scores_river"]
+
+    def test_the_rows_of_one_sentence(self) -> None:
+        (found,) = self.matching("SA037").printed("Q [[2. 0.]\n [2. 2.]\n [1. 0.]]")
+        name, matrix, rows = found["of"]
+        trace = trace_of(data_of(name))
+        assert rows == (0, 1, 2)
+        expected = [[2, 0], [2, 2], [1, 0]]
+        np.testing.assert_array_equal(trace.known[trace.names[matrix]].values[[*rows]], expected)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[[0.787  0.1065 0.1066]\n [0.4223 0.4223 0.1554]\n [0.5761 0.2119 0.2119]]",
+            "[[0.787  0.1065]\n [0.4223 0.4223]\n [0.5761 0.2119]]",
+            "[1. 1.]",
+            "[[1. 0.]\n [0. 1.]]",
+            "in the year 1987, 3 of 4",
+        ],
+    )
+    def test_other_numbers_are_left_alone(self, text: str) -> None:
+        assert self.named(self.matching("SA036"), text) == []
+
+    def test_a_drawing_shows_fewer_digits(self) -> None:
+        cells = ["0.79", "0.11", "0.11", "0.42", "0.42", "0.16", "0.58", "0.21", "0.21"]
+        drawing = "".join(f'<text x="1" y="2" class="cell">{cell}</text>' for cell in cells)
+        (found,) = self.matching("SA036").drawn(drawing)
+        assert found["shape"] == [3, 3]
+        assert found["first"] == 0

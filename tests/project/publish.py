@@ -1,0 +1,116 @@
+"""Releases and versions side by side, with the built site. Run by `make test-project`."""
+
+import hashlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+import yaml
+from lxml import html
+
+from tests.pages.sources import ROOT
+from tools.publish import publish
+from tools.release import SUMS, archive, release
+
+SITE = ROOT / "_build" / "html"
+
+
+def versions(folder: Path, *names: str) -> list[Path]:
+    """Make the releases of a small site in several versions."""
+    found = []
+    for name in names:
+        site = folder / name / "site"
+        for page in ("index.html", "SA001/index.html", "causal/masking.html"):
+            (site / page).parent.mkdir(parents=True, exist_ok=True)
+            (site / page).write_text(f"<title>{page} of {name}</title><p>{name}</p>")
+        (site / "examples").mkdir()
+        (site / "examples/SA001.json").write_text("{}")
+        (site / "_static").mkdir()
+        (site / "_static/versions.js").write_text("bookVersions = null;\n")
+        found.append(release(site, folder / "none", folder / name / "release", name)[0])
+    return found
+
+
+def test_a_release_of_the_site_has_everything_and_is_the_same_twice(tmp_path: Path) -> None:
+    first = release(SITE, tmp_path / "none", tmp_path / "first")
+    second = release(SITE, tmp_path / "none", tmp_path / "second")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    site, examples, wheel, sums = first
+    with ZipFile(site) as zipped:
+        names = set(zipped.namelist())
+        assert zipped.testzip() is None
+    assert {"index.html", "SA016/index.html", "_static/versions.js"} <= names
+    assert len(names) == sum(
+        path.is_file() and "reports" not in path.parts for path in SITE.rglob("*")
+    )
+    with ZipFile(examples) as zipped:
+        assert {"SA016.json", "SA016.npz", "SA016.ipynb"} <= set(zipped.namelist())
+    assert wheel.suffix == ".whl"
+    assert sums.name == SUMS
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in first[:-1]]
+    lines = [f"{d}  {path.name}" for d, path in zip(digests, first, strict=False)]
+    assert sums.read_text().splitlines() == lines
+
+
+def test_versions_stand_side_by_side(tmp_path: Path) -> None:
+    out = tmp_path / "public"
+    archives = versions(tmp_path, "1.0.0", "1.1.0", "1.0.2", "0.9.1")
+    assert publish(archives, out) == ["1.1", "1.0", "0.9"]
+    assert "1.0.2" in (out / "v1.0/causal/masking.html").read_text()
+    assert (out / "latest/index.html").read_text() == (out / "v1.1/index.html").read_text()
+    assert (
+        '"here": "1.0", "all": ["1.1", "1.0", "0.9"]'
+        in (out / "v1.0/_static/versions.js").read_text()
+    )
+    for page in ("index.html", "SA001/index.html", "causal/masking.html"):
+        (link,) = html.fromstring((out / page).read_text()).xpath("//a/@href")
+        target = (out / page).parent / link
+        assert (target / "index.html" if target.is_dir() else target).is_file(), link
+        assert "1.1.0" in (out / page).read_text()
+
+
+def test_what_is_not_as_it_was_released_is_refused(tmp_path: Path) -> None:
+    (path,) = versions(tmp_path, "1.0.0")
+    with pytest.raises(ValueError, match="exists already"):
+        publish([path], tmp_path)
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(ValueError, match="checksum"):
+        publish([path], tmp_path / "out")
+    other = path.with_name("book.zip")
+    with pytest.raises(ValueError, match="is not named"):
+        publish([other], tmp_path / "out")
+    (tmp_path / "evil").mkdir()
+    (tmp_path / "evil.txt").write_text("")
+    out = archive(tmp_path / "evil", [], tmp_path / "selfattn-book-1.0.0.zip")
+    with ZipFile(out, "w") as zipped:
+        zipped.writestr("../evil.txt", "overwritten")
+    digest = hashlib.sha256(out.read_bytes()).hexdigest()
+    out.with_name(SUMS).write_text(f"{digest}  {out.name}\n")
+    with pytest.raises(ValueError, match="leads out"):
+        publish([out], tmp_path / "out")
+    assert (tmp_path / "evil.txt").read_text() == ""
+
+
+def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tools.publish", str(tmp_path / "out"), "missing.zip"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr == "error: missing.zip is not named as selfattn-book-1.0.0.zip is\n"
+
+
+def test_every_script_of_the_workflows_is_bash(tmp_path: Path) -> None:
+    """A dry run: the scripts parse, and what they call exists."""
+    count = 0
+    for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
+        for job in yaml.safe_load(path.read_text("utf-8"))["jobs"].values():
+            for step in job["steps"]:
+                script = re.sub(r"\$\{\{.*?\}\}", "value", step.get("run", ""))
+                checked = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
+                assert checked.returncode == 0, script
+                count += bool(script)
+                for module in re.findall(r"-m (tools\.\w+)", script):
+                    assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+    assert count > 8

@@ -1,0 +1,27 @@
+"""Three measures: how similar the first word is to two others, and by how much one wins."""
+
+from typing import Any
+
+import numpy as np
+
+from selfattn_ref import cosine_similarity, dot_similarity, euclidean_distance
+
+
+def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    x, *others = (np.array(state[word]) for word in data["words"])
+    dot, cosine, distance = (
+        measure([x], others)[0]
+        for measure in (dot_similarity, cosine_similarity, euclidean_distance)
+    )
+    # On which side of a line a word lies, and how far, is by how much one similarity is larger.
+    near, far = distance**2
+    over = [dot[1] - dot[0], (cosine[1] - cosine[0]) * np.linalg.norm(x), (near - far) / 2]
+    names = ("dot", "cosine", "distance")
+    return {
+        "values": dict(zip(names, (dot, cosine, distance), strict=True)),
+        "over": over,
+        "best": {
+            name: data["words"][2 if ahead > 0 else 1]
+            for name, ahead in zip(names, over, strict=True)
+        },
+    }

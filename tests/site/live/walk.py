@@ -1,0 +1,24 @@
+"""Walk: four scores after some steps, and their shares with and without the root."""
+
+from typing import Any
+
+import numpy as np
+
+from selfattn_ref import attention_weights, scaled_scores, softmax_vjp
+
+
+def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    bits = [f"{int(digits, 16):0{4 * len(digits)}b}" for digits in data["walks"]]
+    keys = np.array([[1.0 if bit == "1" else -1.0 for bit in row[: state["d"]]] for row in bits])
+    query = np.ones((1, state["d"]))
+    ends = scaled_scores(query, keys, scale=1)[0]
+    first = 4 * (int(state["bunch"]) - 1)
+    four = keys[first : first + 4][np.argsort(-ends[first : first + 4])]
+    scores = [scaled_scores(query, four, scale=scale)[0] for scale in (1, None)]
+    shares = [attention_weights(row[np.newaxis])[0] for row in scores]
+    return {
+        "scores": scores,
+        "shares": shares,
+        "slopes": [np.diag([softmax_vjp(p, one) for one in np.eye(4)]) for p in shares],
+        "typical": np.sqrt(np.mean(ends**2)),
+    }
