@@ -83,7 +83,7 @@ class LiveHandler(Handler):
         if path.suffix != ".html":
             return None
         told = html.escape("\n".join(self.shown.problems))
-        foot = f'<pre role="alert" style="{PROBLEMS}">{told}</pre>' if told else ""
+        foot = f'<div role="alert" style="{PROBLEMS}">{told}</div>' if told else ""
         mark = f'<meta name="build" content="{self.shown.number}"></head>'
         text = path.read_text("utf-8").replace("</head>", mark, 1)
         return text.replace("</body>", f"{foot}</body>").encode()
