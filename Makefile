@@ -35,8 +35,8 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
 	@bash tools/numpy.sh '$(NUMPY)'
 
-test-project: book ## Build small books with defects, run cells alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py strict_build.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py)
+test-project: book ## Build small books with defects and with changes, run cells alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
+	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py strict_build.py incremental.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
@@ -59,8 +59,8 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 release: book ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
 	@$(PY) -m tools.release
 
-serve: book ## Build the book and serve it at a local address
-	@$(PY) -m tools.serve_book
+serve: book ## Serve the book at a local address; build again after every save, and reload the page
+	@$(PY) -m tools.watch_book
 
 examples: $(READY) ## Derive every worked example again and compare with its data
 	@$(PY) -m derivations

@@ -9,6 +9,7 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -28,12 +29,12 @@ LOADING = "preceding::*[self::script or self::link or self::style or self::img]"
 HEADING = "//*[self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6]"
 
 
-def check_site(site: Path) -> list[str]:
-    """Return a line per problem, each with its page and cause."""
-    pages = _read(site)
+def check_site(site: Path, only: Collection[str] = ()) -> list[str]:
+    """Return a line per problem, each with its page and cause; of all pages, or of some."""
+    pages = _read(site / page for page in only) if only else _read(html_files(site))
     if not pages:
         return [f"{site}: no page was built"]
-    anchors = {path: set(page.xpath("//@id | //a/@name")) for path, page in pages.items()}
+    anchors: dict[Path, set[str]] = {}
     return [
         f"{path.relative_to(site)}: {problem}"
         for path, page in pages.items()
@@ -53,7 +54,7 @@ def check_site(site: Path) -> list[str]:
 
 def check_frames(site: Path) -> list[str]:
     """Return a line per flaw of the frame of a page: its head, its headings, its policy."""
-    pages = _read(site)
+    pages = _read(html_files(site))
     problems = [
         f"{path.relative_to(site)}: {problem}"
         for path, page in pages.items()
@@ -71,11 +72,16 @@ def html_files(site: Path) -> list[Path]:
     return sorted(site.rglob("*.html"))
 
 
-def _read(site: Path) -> dict[Path, Page]:
+def _read(paths: Iterable[Path]) -> dict[Path, Page]:
     return {
         path: html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
-        for path in html_files(site)
+        for path in paths
     }
+
+
+def anchors_of(*paths: Path) -> dict[Path, set[str]]:
+    """Return what links to pages can name."""
+    return {path: set(page.xpath("//@id | //a/@name")) for path, page in _read(paths).items()}
 
 
 def _text(element: Page) -> str:
@@ -131,7 +137,11 @@ def _links(path: Path, page: Page, anchors: dict[Path, set[str]]) -> list[str]:
             target = target / "index.html"
         if not target.is_file():
             problems.append(f"broken link: {link}")
-        elif anchor and target in anchors and unquote(anchor) not in anchors[target]:
+        elif anchor and target.suffix == ".html":
+            if target not in anchors:
+                anchors |= anchors_of(target)
+            if unquote(anchor) in anchors[target]:
+                continue
             problems.append(f"broken anchor: {link}")
     return problems
 

@@ -22,6 +22,21 @@ echo "Making the environment $venv with $("$python" --version) (once; about a mi
 rm -rf "$venv"
 trap 'rm -rf "$venv"' EXIT # whatever goes wrong, nothing half-made is left
 "$python" -m venv "$venv" || fail "could not make the environment $venv: is the disk full?"
+told() { # pip's output in few lines: what it fetches; then, while it says nothing, how far it is
+    local line counter=
+    while IFS= read -r line; do
+        case $line in
+            Collecting* | Processing*) line=${line#* } line=${line%% *}; echo "  ${line##*/}" ;;
+            "Installing collected"*)
+                while sleep 2; do
+                    echo "  unpacked: $(find "$venv" -path '*.dist-info/RECORD' | wc -l) packages"
+                done &
+                counter=$!
+                ;;
+        esac
+    done
+    [ -z "$counter" ] || kill "$counter"
+}
 install() { # what is to be installed, options: a line for each package, so that one sees it go on
     local what=$1 status=0
     echo "Installing $what …"
@@ -29,7 +44,7 @@ install() { # what is to be installed, options: a line for each package, so that
         uv pip install --python "$venv/bin/python" "${@:2}" || status=$?
     else
         "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "${@:2}" |
-            sed -un 's/^Collecting \([^ ]*\).*/  \1/p; s/^Installing collected.*/  unpacking …/p' || status=$?
+            told || status=$?
     fi
     [ "$status" = 0 ] ||
         fail "$what could not be installed: check the network, then run the same command again."

@@ -1,39 +1,49 @@
-"""Execute the pages that are not in the cache, one on each core.
+"""Execute the pages that are not in the cache, several at a time.
 
 Sphinx, which would execute one after the other, then finds them there. A page that fails is
 executed again by Sphinx, which reports it.
 """
 
 import logging
+import multiprocessing
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from jupyter_cache import get_cache
-from jupyter_cache.executors import load_executor
+from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 
 from tools.fingerprint import cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 120  # seconds a cell may take
+# One more than there are cores: a kernel waits a second while it starts and ends.
+WORKERS = (os.cpu_count() or 1) + 1
+# What a kernel has in its environment. Products of matrices take one thread: the pages share the
+# cores, and no digit depends on how many there are.
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+KERNELS = {"PYTHONHASHSEED": "0", **dict.fromkeys(THREADS, "1")}
 
 
-def main() -> None:
-    """Execute what is missing; the executor says which page it is at."""
+def execute(chosen: Iterable[Path] | None = None) -> None:
+    """Execute what is missing of some pages or of all; the worker says which page it is at."""
     cache = get_cache(cache_folder(ROOT))
-    pages = [str(path) for path in sorted((ROOT / "book").rglob("*.md")) if has_cells(path)]
+    paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
+    pages = [str(path) for path in paths if has_cells(path)]
+    missing = []
     for page in pages:
-        cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
-    os.environ["PYTHONPATH"] = str(ROOT)
-    logger = logging.getLogger(__name__)
-    logger.setLevel(logging.INFO)
-    executor = load_executor("local-parallel", cache, logger=logger)
-    executor.run_and_cache(filter_uris=pages, timeout=TIMEOUT)
+        one = cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
+        if cache.get_cached_project_nb(one.pk) is None:
+            missing.append(ProcessData(one.pk, one.uri, cache, TIMEOUT, False))
+    os.environ |= {"PYTHONPATH": str(ROOT), **KERNELS}
+    if not missing:
+        return
+    multiprocessing.log_to_stderr(logging.INFO + 1)
+    with multiprocessing.Pool(WORKERS) as pool:
+        for _ in pool.imap_unordered(ExecutionWorkerLocalMProc(), missing):
+            pass
 
 
 def has_cells(page: Path) -> bool:
     """Tell whether a page is one that MyST-NB executes."""
     return page.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,30 +2,41 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from platform import python_version
 
 # What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
 DEPENDENCIES = ("selfattn_ref", "book/_lib", "tests/peers", "requirements.txt")
-# The build makes these from the data, which is an input itself.
-GENERATED = re.compile(r"SA\d{3}\.md")
+# The build makes the first from the data, which is an input itself; editors make the others.
+UNSEEN = re.compile(r"SA\d{3}\.md|\..*|.*~")
 
 
 def cache_folder(root: Path) -> Path:
     """Return the folder of the results of cells, one for each state of what they depend on."""
-    folder = root / "_build" / ".executed" / fingerprint(root, DEPENDENCIES)
+    state = f"{fingerprint(root, DEPENDENCIES)}-{python_version()}"
+    folder = root / "_build" / ".executed" / state
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def fingerprint(root: Path, names: Iterable[str]) -> str:
-    """Return a hash of all files below `names`, which are folders or files of `root`."""
-    digest = hashlib.sha256()
+def files(root: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """Yield every file below `names`, which are folders or files of `root`, with its name there."""
     for name in names:
         top = root / name
-        files = sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top]
-        for path in files:
-            if "__pycache__" not in path.parts and not GENERATED.fullmatch(path.name):
-                digest.update(f"{path.relative_to(root)}\0{path.stat().st_size}\0".encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+        for path in sorted(p for p in top.rglob("*") if p.is_file()) if top.is_dir() else [top]:
+            if "__pycache__" not in path.parts and not UNSEEN.fullmatch(path.name):
+                yield path.relative_to(root).as_posix(), path
+
+
+def digests(root: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return a hash of every file below `names`."""
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files(root, names)
+    }
+
+
+def fingerprint(root: Path, names: Iterable[str]) -> str:
+    """Return a hash of all files below `names`."""
+    lines = "".join(f"{path}\0{digest}\n" for path, digest in digests(root, names).items())
+    return hashlib.sha256(lines.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Serve the built book at a local address, until Ctrl-C, as a static host would: compressed."""
+"""Serve the built book at a local address, as a static host would: compressed."""
 
 import contextlib
 import functools
@@ -63,8 +63,12 @@ class Handler(http.server.SimpleHTTPRequestHandler):
                 self.send_error(404)
                 return None
         zipped = path.suffix in TEXT and "gzip" in self.headers.get("Accept-Encoding", "")
-        body = compressed(path, path.stat().st_mtime_ns) if zipped else path.read_bytes()
         kind = self.guess_type(str(path))
+        body = self.read(path)
+        if body is None:
+            body = compressed(path, path.stat().st_mtime_ns) if zipped else path.read_bytes()
+        elif zipped:
+            body = gzip.compress(body)
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8" if path.suffix in TEXT else kind)
         self.send_header("Content-Length", str(len(body)))
@@ -73,6 +77,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
         return io.BytesIO(body)
 
+    def read(self, path: Path) -> bytes | None:
+        """Return what stands in the place of a file."""
+        return None
+
     def log_message(self, *args: Any) -> None:
         """Say what was asked for, where somebody reads it."""
         if not self.quiet:
@@ -80,25 +88,13 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(site: Path, prefix: str = "/", quiet: bool = True) -> Iterator[str]:
+def serving(
+    site: Path, prefix: str = "/", quiet: bool = True, kind: type[Handler] = Handler
+) -> Iterator[str]:
     """Serve a folder in the background on a free port; yield its address."""
-    handler = functools.partial(Handler, directory=str(site), prefix=prefix, quiet=quiet)
+    handler = functools.partial(kind, directory=str(site), prefix=prefix, quiet=quiet)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         # It looks 50 times a second whether it shall end.
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}{prefix}"
         server.shutdown()
-
-
-def main() -> None:
-    """Serve on a free port and print the address."""
-    with serving(SITE, quiet=False) as address:
-        print(f"Serving the book at {address} — Ctrl-C ends it.")
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            print()
-
-
-if __name__ == "__main__":
-    main()

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from blocks import STATEMENTS
+from incremental import is_partial
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from tex_to_text import words
@@ -36,6 +37,8 @@ class BookBuilder(StandaloneHTMLBuilder):
 
     def dump_inventory(self) -> None:
         """List statements and equations, too, for books that refer to them as to any label."""
+        if is_partial(self.app):
+            return
         labels, numbers = self.env.domains["std"].data["labels"], self.env.toc_fignumbers
         for page in {one["docname"] for one in getattr(self.env, "proof_list", {}).values()}:
             for one in self.env.get_doctree(page).findall(lambda n: isinstance(n, STATEMENTS)):

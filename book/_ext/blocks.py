@@ -12,6 +12,7 @@ from typing import Any
 import frame
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
+from pybtex.plugin import find_plugin, register_plugin
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -453,8 +454,15 @@ def visit_solution(self: HTML5Translator, node: solution_node) -> None:
     raise nodes.SkipNode
 
 
+def remember_plugins() -> None:
+    """Register what pybtex would look for among all installed packages at every citation."""
+    for name in ("plaintext", "text"):
+        register_plugin("pybtex.backends", name, find_plugin("pybtex.backends", name), force=True)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
+    remember_plugins()
     app.add_node(margin_notes, html=(visit_notes, depart_notes))
     app.add_node(margin_note, html=(visit_note, depart_note))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 from frame import THEME, copy_script
+from incremental import is_partial
 from numpy.typing import NDArray
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -169,7 +170,6 @@ class Checker(SphinxDirective):
         """Lay the form out; the simplest call of attention is chosen."""
         from selfattn_ref.worked_examples import cases, ids, load
 
-        self.env.note_reread()  # a new example is to be in the list
         plain = next(
             e.id
             for e, call in cases(ATTENTION)
@@ -191,7 +191,7 @@ class Checker(SphinxDirective):
 
 def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the script of the page, and one with the data of each example."""
-    if exception is not None or app.builder.format != "html":
+    if exception is not None or app.builder.format != "html" or is_partial(app):
         return
     from selfattn_ref.worked_examples import ids
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -73,6 +74,7 @@ it stands beside it.</p>
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
 
+@cache
 def documents(root: Path) -> dict[str, dict[str, Any]]:
     """Return the data of every example, by id."""
     paths = sorted((root / DATA).glob("SA*.json"))
@@ -549,7 +551,6 @@ class Catalog(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read all data; the parts are those of the table of contents."""
         root = Path(self.env.srcdir)
-        self.env.note_reread()  # a new file of data is no dependency yet
         found = documents(root)
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
         captions: dict[str, str | None] = {}

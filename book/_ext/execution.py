@@ -17,11 +17,12 @@ def prepare(app: Sphinx, config: Config) -> None:
     root = Path(app.srcdir)
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))  # for autodoc
+    from tools.execute_pages import KERNELS
     from tools.fingerprint import cache_folder
 
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), inherited]))
-    os.environ["PYTHONHASHSEED"] = "0"
+    os.environ |= KERNELS
 
     cache = cache_folder(root)
     os.utime(cache)

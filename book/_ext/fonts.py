@@ -246,7 +246,7 @@ def font_faces_css() -> str:
 def make_fonts(app: Sphinx) -> None:
     """Put the fonts into the site."""
     if app.builder.format == "html":
-        kept = Path(app.doctreedir).parent / ".cache" / "fonts"
+        kept = Path(app.srcdir) / "_build" / ".cache" / "fonts"
         write_fonts(Path(app.outdir) / "_static", kept)
 
 

@@ -228,10 +228,9 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
     context["asset"] = asset
     from book._lib import palette
     from selfattn_ref import __version__ as version
-    from tools.commit import commit
 
     context["paper"], context["ink"] = palette.PAPER, palette.INK
-    context["version"], context["commit"] = version, commit()
+    context["version"] = version
     context["year"] = str(app.config.copyright)
     titles = app.env.titles
     title = words(titles[page]) if page in titles else plain(str(context.get("title")))

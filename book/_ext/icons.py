@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fonts import packaged
+from incremental import is_partial
 from sphinx.application import Sphinx
 
 SHARES = ((0.22, 0.17, 0.05, 1.0), (0.51, 0.12, 0.02, 0.75), (0.79, 0.07, -0.08, 0.55))
@@ -60,7 +61,7 @@ def draw(target: Path, width: int, height: int, title: tuple[str, ...] = ()) -> 
 
 def write_icons(app: Sphinx, exception: Exception | None) -> None:
     """Put the icon and the card into the site."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.format == "html" and not is_partial(app):
         static = Path(app.outdir, "_static")
         draw(static / "icon.png", 180, 180)
         title = (

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @cache
-def _definitions() -> tuple[list[str], dict[str, ast.stmt]]:
-    """Return the lines of the tests that compute the examples, and what they define by its name."""
+def definitions() -> tuple[list[str], dict[str, ast.stmt]]:
+    """Return the lines of the module that recomputes the examples, and what it defines."""
     module = importlib.import_module(RECOMPUTED.replace("/", "."))
     lines = inspect.getsource(module).splitlines()
     top = ast.parse("\n".join(lines)).body
@@ -42,7 +42,7 @@ def recipe(name: str) -> str:
 
     The function is called as sa016(selfattn_ref, inputs).
     """
-    lines, defined = _definitions()
+    lines, defined = definitions()
     needed: dict[str, None] = {}
 
     def need(one: str) -> None:

@@ -7,6 +7,7 @@ solutions by their text.
 """
 
 import json
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from addresses import EXAMPLE
 from blocks import CHECKED_BY
 from docutils import nodes
 from frame import pages_of
+from incremental import is_partial
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
@@ -221,6 +223,10 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     entries: dict[str, list[Entry]] = app.env.__dict__.pop("search_entries", {})
     if exception or app.builder.format != "html":
         return
+    kept = Path(app.doctreedir, "search_entries.pickle")
+    if is_partial(app):
+        entries = pickle.loads(kept.read_bytes()) | entries
+    kept.write_bytes(pickle.dumps(entries))
     parts = dict(reading_order(app))
     pages = []
     for page in [*parts, *sorted(entries.keys() - parts.keys())]:
@@ -259,4 +265,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", collect, priority=400)
     app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from incremental import is_partial
 from sphinx.application import Sphinx
 from sphinx.pycode.parser import Parser
 
@@ -74,6 +75,8 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
 
 def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield a page for every module."""
+    if is_partial(app):
+        return
     highlighter = app.builder.highlighter  # type: ignore[attr-defined]
     used = uses(app)
     for folder in SHOWN:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 from frame import copy_script
+from incremental import is_partial
 from numpy.typing import NDArray
 from relations import Made, Matrix, Relations
 from sphinx.application import Sphinx
@@ -507,7 +508,7 @@ def mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the script of each example."""
-    if exception is None and app.builder.format == "html":
+    if exception is None and app.builder.format == "html" and not is_partial(app):
         folder = Path(app.outdir, "_static", "traces")
         folder.mkdir(parents=True, exist_ok=True)
         for path in sorted(DATA.glob("SA*.json")):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from incremental import is_partial
 from notebooks import written
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -22,7 +23,7 @@ from sphinx.util.docutils import SphinxDirective
 if TYPE_CHECKING:
     from citing import Work
 
-    from selfattn_ref.worked_examples import WorkedExample
+    from selfattn_ref.worked_examples import Call, WorkedExample
     from selfattn_ref.worked_examples.slips import Slip
 
 FOLDER = "examples"  # beside the catalog
@@ -40,7 +41,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
 
     That is the data of all examples, their notebooks, and the library that these install.
     """
-    if exception is not None or app.builder.format != "html":
+    if exception is not None or app.builder.format != "html" or is_partial(app):
         return
     from selfattn_ref.worked_examples.__main__ import export
     from tools.wheel import build_wheel
@@ -231,12 +232,20 @@ def _raw(text: str) -> nodes.raw:
 
 
 @functools.cache
+def matrix() -> dict[str, tuple["Call", ...]]:
+    """Return the calls that tell each slip from attention: run here, against every example."""
+    from selfattn_ref.worked_examples import slips
+
+    return slips.matrix()
+
+
+@functools.cache
 def slips_of() -> dict[str, list["Slip"]]:
-    """Return the slips that each example catches: run here, against every example."""
+    """Return the slips that each example catches."""
     from selfattn_ref.worked_examples import slips
 
     found: dict[str, dict[str, None]] = {}
-    for name, calls in slips.matrix().items():
+    for name, calls in matrix().items():
         for call in calls:
             found.setdefault(call.example, {})[name] = None
     return {example: [slips.SLIPS[name] for name in names] for example, names in found.items()}
@@ -250,10 +259,9 @@ class SlipCatalog(SphinxDirective):
         from selfattn_ref.worked_examples import slips
 
         self.env.note_dependency(str(Path(self.env.srcdir, SLIPS)))
-        self.env.note_reread()  # a new example may catch one
         std = self.env.domains["std"]
         rows = []
-        for name, calls in slips.matrix().items():
+        for name, calls in matrix().items():
             slip = slips.SLIPS[name]
             std.note_hyperlink_target(f"slip-{name}", self.env.docname, name, name)
             ids = dict.fromkeys(call.example for call in calls)

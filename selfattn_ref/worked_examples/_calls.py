@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -109,11 +109,9 @@ class Call:
         """What is given by keyword."""
         return {name: x for name, x in self.arguments.items() if name not in self._positional}
 
-    @cached_property
+    @property
     def _positional(self) -> list[str]:
-        parameters = inspect.signature(getattr(selfattn_ref, self.function)).parameters.values()
-        names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-        return [name for name in names if name in self.arguments]
+        return [name for name in _given_by_position(self.function) if name in self.arguments]
 
     def test(self, function: Callable[..., Any], *, within: Tolerance | None = None) -> Agreement:
         """Call a function as this call says, and compare what it does.
@@ -315,6 +313,13 @@ class Call:
         # last digit, and is wrong in float32 too, is compared as if it were of float32.
         wide = np.maximum(limits, self.allowed("float32", within=within)["result"])
         return like(self, got, limits) or ([] if single else like(self, got, wide))
+
+
+@cache
+def _given_by_position(function: str) -> tuple[str, ...]:
+    """Return the parameters of a public function that need no keyword."""
+    parameters = inspect.signature(getattr(selfattn_ref, function)).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
 
 
 def _parts(answer: Answer | None) -> dict[str, NDArray[Any]]:

@@ -13,6 +13,12 @@ HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Py
 
 def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.CompletedProcess[str]:
     """Build a book of the given pages as `make book` does."""
+    write(folder, pages)
+    return rebuild(folder)
+
+
+def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
+    """Write the sources of a book of the given pages."""
     for name in (
         "selfattn_ref",
         "tools",
@@ -49,6 +55,10 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
         page.write_text(text)
     chapters = "".join(f"  - file: book/{name}\n" for name in pages)
     (folder / "_toc.yml").write_text(f"format: jb-book\nroot: book/index\nchapters:\n{chapters}")
+
+
+def rebuild(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Build a book where needed."""
     environment = os.environ | {"PYTHONPATH": ""}
     return subprocess.run(
         [sys.executable, "-m", "tools.build_book"],

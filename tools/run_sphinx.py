@@ -1,0 +1,82 @@
+"""Execute pages and run Sphinx: the part of a build that imports much, so it is started ahead.
+
+It reads from its input what to do, one object of JSON on a line: `pages`, the pages to read again,
+or null for the whole book.
+"""
+
+import gc
+import json
+import os
+import sys
+import threading
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from jupyter_book.config import get_final_config
+from jupyter_book.sphinx import build_sphinx
+
+from tools.execute_pages import execute
+
+ROOT = Path(__file__).resolve().parents[1]
+NEW = ROOT / "_build" / "new"  # beside the last good site
+
+
+def end_with_parent() -> None:
+    """End when the process that started this one does: nobody would take what it builds."""
+    os.read(0, 1)  # at the end of its input
+    os._exit(1)
+
+
+def import_extensions() -> None:
+    """Import the extensions that are installed; ours may change until they are used."""
+    given = {"latex_individualpages": False}
+    settings, _ = get_final_config(ROOT / "_config.yml", ROOT, given)
+    for name in settings["extensions"]:
+        if find_spec(name.partition(".")[0]):
+            import_module(name)
+
+
+def main() -> int:
+    """Wait for the line, and build."""
+    # A document is a tree that lives as long as the process: to look for garbage in all of them
+    # again and again would take half of the time.
+    gc.disable()
+    with suppress(Exception):  # what is wrong is told when it is used
+        import_extensions()
+    line = sys.stdin.readline()
+    if not line:
+        return 0  # nobody needs it any more
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    pages: list[str] | None = json.loads(line)["pages"]
+    execute([ROOT / page for page in pages] if pages else None)
+    settings = {
+        "external_toc_path": str(ROOT / "_toc.yml"),
+        "latex_individualpages": False,
+        "nitpicky": True,
+        "reread": [page.removesuffix(".md") for page in pages or ()],
+    }
+    result = build_sphinx(
+        ROOT,
+        NEW / "html",
+        noconfig=True,
+        path_config=ROOT / "_config.yml",
+        confoverrides=settings,
+        doctreedir=NEW / ".doctrees",
+        warningiserror=True,
+        keep_going=True,
+        freshenv=pages is None,
+    )
+    return result if isinstance(result, int) else 1
+
+
+if __name__ == "__main__":
+    try:
+        code = main()
+    except Exception as error:
+        print(f"ERROR: {type(error).__name__}: {error}")
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # without taking all the trees apart
