@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site lighthouse test test-deep test-numpy test-peers test-project mutants bench lint format serve examples lock clean
+.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project mutants bench lint format serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -25,6 +25,12 @@ check-site: book ## Measure the budgets of the built site in a browser: weight, 
 
 lighthouse: book ## Let Lighthouse score the heaviest pages on a phone (needs Node)
 	@bash tools/browser.sh -m tools.site.lighthouse
+
+pdf: book ## Print the book into one PDF in _build/editions, with a Chromium
+	@bash tools/browser.sh -m tools.edition
+
+site: pdf ## Copy the built site to _build/site, with the PDF and links to it: what is published
+	@bash tools/browser.sh -m tools.edition.published
 
 test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest
