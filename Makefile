@@ -42,7 +42,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash tools/numpy.sh '$(NUMPY)'
 
 test-project: book ## Build small books with defects, run cells alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py strict_build.py lesson_blocks.py wheel.py record.py rehearsal.py)
+	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py notebooks.py strict_build.py lesson_blocks.py wheel.py record.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers

@@ -216,6 +216,13 @@ class Writer:
         said = f"*Fig. {self.number('figure', figure)}.* {self.inline(caption)}"
         self.say(f"![{alt}](attachment:{name})", said)
 
+    def output(self, block: nodes.literal_block) -> Any:
+        """Return what a cell has printed, or the value that it ends with."""
+        text = block.astext().rstrip("\n")
+        if "stream" in block["classes"]:
+            return new_output("stream", name="stdout", text=f"{text}\n")
+        return new_output("execute_result", data={"text/plain": text})
+
     def cell(self, cell: nodes.container) -> None:
         """Write a cell that a reader sees; of one that is hidden, the figure."""
         shown = list(cell.findall(lambda n: is_kind(n, "cell_code_source")))
@@ -225,9 +232,9 @@ class Writer:
             return
         self.end()
         said = [
-            new_output("stream", name="stdout", text=block.astext().rstrip("\n") + "\n")
+            self.output(block)
             for block in cell.findall(nodes.literal_block)
-            if "output" in block["classes"] and "stream" in block["classes"]
+            if "output" in block["classes"]
         ]
         code = new_code_cell(shown[0].astext().strip("\n"), outputs=said)
         if self.solves:

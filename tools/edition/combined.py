@@ -20,6 +20,7 @@ Element = Any  # lxml's
 STYLE = Path(__file__).with_name("edition.css")
 PROGRAMS = {"examples/checker.html"}  # a page that is of no use on paper
 # What is there to press, to fold, to search or to copy, or for a screen alone.
+HEADINGS = ("h1", "h2", "h3", "h4")
 TAGS = ("button", "form", "nav", "noscript", "script")
 CLASSES = (
     *("about", "beside", "buttons", "checker", "cite", "contents", "digits", "figure-narrow"),
@@ -30,7 +31,7 @@ ON_A_CARD = {"Topics", "Taught in", "Citation"}
 # A sheet shall have what the rules for a wide window say, and none of the others.
 WIDE = re.compile(r"@media \(min-width: (?:48|68\.75)rem\) \{")
 OTHER = re.compile(r"@media \((?:min|max)-width[^{]*\{")
-UNBROKEN = 16  # lines of code that stay on one sheet
+UNBROKEN = 9  # lines of code that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 
@@ -141,8 +142,11 @@ def read(site: Path, only: Collection[str] = ()) -> Book:
 # Pages
 
 
-def _strip(page: Page) -> None:
-    """Take from a page what is not for paper, and open what is folded."""
+def _strip(page: Page, below: int) -> None:
+    """Take from a page what is not for paper, and open what is folded.
+
+    Its headings are one level `below` those of the web if it is in a part.
+    """
     main = page.main
     unwanted = [element for tag in TAGS for element in main.iter(tag)]
     unwanted += [element for name in CLASSES for element in main.find_class(name)]
@@ -163,10 +167,13 @@ def _strip(page: Page) -> None:
     for element in unwanted:
         if element.getparent() is not None:
             element.drop_tree()
+    for name in main.xpath(".//p[@class='facts']/strong[.='Run it']"):
+        for one in (*name.itersiblings(), name):
+            one.getparent().remove(one)
     for fold in main.iter("details"):
         fold.set("open", "")
-    for heading in main.iter("h1", "h2", "h3", "h4"):  # the first level is that of the parts
-        heading.set("aria-level", str(int(heading.tag[1]) + 1))
+    for heading in main.iter(*HEADINGS):  # the first level is that of the parts
+        heading.set("aria-level", str(int(heading.tag[1]) + below))
     for paragraph in main.iter("p"):
         if paragraph.text_content().rstrip().endswith(":"):
             paragraph.classes.add("leading")
@@ -262,7 +269,7 @@ def _at(name: str) -> Element:
 
 def _take_solutions(page: Page) -> Page | None:
     """Take the solutions out of a page, link each exercise with its own, and return them."""
-    taken = E.MAIN(E.H1(E.A(page.title, href=f"#{page.slug}"), {"aria-level": "2"}))
+    taken = E.MAIN(E.H1(page.title, {"aria-level": "2"}))
     for exercise in page.main.find_class("exercise"):
         solution = exercise.getnext()
         if solution is None or "solution" not in solution.classes:
@@ -284,8 +291,9 @@ def _take_solutions(page: Page) -> Page | None:
 
 def combine(site: Path, book: Book) -> Element:
     """Return the book as one page of HTML, with places for the numbers of sheets."""
-    for page in book.pages():
-        _strip(page)
+    for part in book.parts:
+        for page in part.pages:
+            _strip(page, 1 if part.name else 0)
     names = _rename(book)
     for page in book.pages():
         _link(page, site, book, names)
@@ -301,6 +309,7 @@ def combine(site: Path, book: Book) -> Element:
             running = (part.name or book.title, "" if together or page.title == book.title else page.title)
             sheet = sheets.setdefault(running, f"sheet-{len(sheets)}")
             kind = "example" if page.is_example else "chapter"
+            kind += " solutions" * (part.name == "Solutions")
             style = {"id": page.slug, "class": kind, "style": f"page: {sheet}"}
             chapters.append(E.ARTICLE(*page.main, style))
             if not page.is_example:  # the first sheet of their part lists them
@@ -314,6 +323,7 @@ def combine(site: Path, book: Book) -> Element:
             contents.append(E.LI(head, _at(part.slug), entries))
     for link in chapters[-1].xpath(".//ul[@class='entries']//a"):
         link.addnext(_at(link.get("href")[1:]))
+    linked = sorted({"contents", *names.values()})
     css = (site / "_static" / "page.css").read_text("utf-8")
     css = OTHER.sub("@media not all {", WIDE.sub("@media print {", css))
     css = css.replace('url("fonts/', f'url("{(site / "_static" / "fonts").resolve().as_uri()}/')
@@ -339,10 +349,21 @@ def combine(site: Path, book: Book) -> Element:
             E.SECTION(E.H1("Contents"), contents, {"class": "toc", "id": "contents"}),
             E.MAIN(*chapters),
             # A browser writes an id into the PDF if a link leads there.
-            E.P({"hidden": ""}, *(E.A(href=f"#{name}") for name in sorted(set(names.values())))),
+            E.P({"hidden": ""}, *(E.A(href=f"#{name}") for name in linked)),
         ),
         lang="en",
     )
+
+
+def headings(book: Element) -> Iterator[tuple[int, str, str]]:
+    """Yield the level, the text and the id of what the outline of a combined book has."""
+    for heading in book.iter(*HEADINGS):
+        level = int(heading.get("aria-level", heading.tag[1]))
+        (article,) = heading.xpath("ancestor::article") or [None]
+        short = article is not None and {"example", "solutions"} & set(article.classes)
+        if level <= (2 if short else 3):
+            place = heading.xpath("string(ancestor-or-self::*[@id][1]/@id)")
+            yield level, " ".join(heading.text_content().split()), place
 
 
 def _questions(part: Part) -> Element:

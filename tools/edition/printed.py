@@ -9,10 +9,10 @@ from typing import Any
 
 import pikepdf
 from lxml import html
-from pikepdf import Array, Dictionary, Name, Pdf
+from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf
 from playwright.sync_api import Page as Tab
 
-from tools.edition.combined import FORMULA, Book, combine
+from tools.edition.combined import FORMULA, Book, Element, combine, headings
 
 Object = Any  # pikepdf's
 Item = Any  # one of them, or a list
@@ -46,7 +46,8 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
 
     It is printed twice: the first time tells which sheet each place is on.
     """
-    text = html.tostring(combine(site, book), encoding="unicode", doctype="<!doctype html>")
+    page = combine(site, book)
+    text = html.tostring(page, encoding="unicode", doctype="<!doctype html>")
     draft.write_text(text, encoding="utf-8")
     tab.set_default_timeout(0)
     tab.goto(draft.resolve().as_uri())
@@ -55,10 +56,12 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
     with pikepdf.open(io.BytesIO(_print(tab))) as pdf:
         numbers = places(pdf)
     tab.evaluate(FILL_IN, numbers)
-    with pikepdf.open(io.BytesIO(_print(tab, tagged=True, outline=True))) as pdf:
+    with pikepdf.open(io.BytesIO(_print(tab, tagged=True))) as pdf:
         if places(pdf) != numbers:
             raise RuntimeError("the numbers of sheets are not those of the first printing")
-        finish(pdf, book)
+        describe(pdf, book)
+        write_outline(pdf, page)
+        simplify(pdf)
         return saved(pdf)
 
 
@@ -82,8 +85,8 @@ def moment(book: Book) -> datetime:
     return datetime(*(day + [1, 1])[:3], tzinfo=UTC)  # type: ignore[misc]
 
 
-def finish(pdf: Pdf, book: Book) -> None:
-    """Say what the PDF is, when it was made, and what its parts are."""
+def describe(pdf: Pdf, book: Book) -> None:
+    """Say what the PDF is and when it was made."""
     date = moment(book)
     stamp = f"D:{date:%Y%m%d%H%M%S}Z"
     pdf.docinfo = pdf.make_indirect(
@@ -100,7 +103,18 @@ def finish(pdf: Pdf, book: Book) -> None:
         metadata["dc:language"] = {"en"}
     pdf.Root.PageMode = Name.UseOutlines
     pdf.Root.ViewerPreferences = Dictionary(DisplayDocTitle=True)
-    simplify(pdf)
+
+
+def write_outline(pdf: Pdf, book: Element) -> None:
+    """List the parts, the chapters and their sections beside the sheets."""
+    with pdf.open_outline() as outline:
+        above = [outline.root]
+        for level, text, place in headings(book):
+            item = OutlineItem(text, Name(f"/{place}"))
+            item.is_closed = level > 1
+            del above[level:]
+            above[-1].append(item)
+            above.append(item.children)
 
 
 def simplify(pdf: Pdf) -> None:

@@ -12,13 +12,12 @@ from tools.serve_book import SITE
 FOOT = re.compile(r'(<footer class="foot">\s*<p>.*?)(</p>)', re.S)
 
 
-def link_edition(site: Path, pdf: Path) -> None:
+def add_edition(site: Path, pdf: Path) -> None:
     """Put the PDF into a site, and a link to it into the foot of every page."""
     shutil.copyfile(pdf, site / pdf.name)
-    size = f"{pdf.stat().st_size / 1e6:.0f} MB"
     for path in html_files(site):
         root = "../" * (len(path.relative_to(site).parts) - 1)
-        link = f' <a href="{root}{pdf.name}">The book as PDF</a> ({size})'
+        link = f' <a href="{root}{pdf.name}">The book as PDF</a>'
         text = path.read_text("utf-8")
         path.write_text(FOOT.sub(rf"\1{link}\2", text, count=1), encoding="utf-8")
 
@@ -31,7 +30,7 @@ def main() -> int:
     site = SITE.with_name("site")
     shutil.rmtree(site, ignore_errors=True)
     shutil.copytree(SITE, site)
-    link_edition(site, pdf)
+    add_edition(site, pdf)
     problems = check_site(site)
     print("\n".join(problems) or f"{site}: {len(html_files(site))} pages, and {pdf.name}")
     return 1 if problems else 0
