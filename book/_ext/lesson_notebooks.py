@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from blocks import AGREES, CHECKED_BY, STATEMENTS, called
+from blocks import CHECKED_BY, STATEMENTS, called
 from docutils import nodes
 from frame import THEME, is_lesson, work_of
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -282,8 +282,12 @@ def picture(drawing: str) -> str:
         for rule in re.findall(r"[^{}]+\{[^}]*\}", looks)
         if rule.strip().startswith(".drawing ") and "figure-" not in rule
     ]
-    style = re.sub(r"var\(--(\w+)\)", lambda m: colors[m[1]].light if m[1] in colors else "", "".join(rules))
-    style = style.replace("font-family: ;", 'font-family: "Source Sans 3", Helvetica, Arial, sans-serif;')
+    style = re.sub(
+        r"var\(--(\w+)\)", lambda m: colors[m[1]].light if m[1] in colors else "", "".join(rules)
+    )
+    style = style.replace(
+        "font-family: ;", 'font-family: "Source Sans 3", Helvetica, Arial, sans-serif;'
+    )
     ground = f'<rect width="100%" height="100%" fill="{palette.PAPER.light}"/>'
     head, _, rest = drawing.partition(">")
     return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{ground}{rest}'

@@ -32,11 +32,12 @@ for number, code in enumerate(json.load(sys.stdin)):
         exec(compile(lines, f"cell {number}", "exec"), names)
         for value in last:
             value = eval(compile(ast.Expression(value), f"cell {number}", "eval"), names)
-            if value is not None and not hasattr(value, "_repr_html_"):  # which is a mark on the page
+            # of a check, the page has a mark
+            if value is not None and not hasattr(value, "_repr_html_"):
                 print(repr(value))
     printed.append(said.getvalue())
-loaded = {name.partition(".")[0] for name in sys.modules}
-json.dump({"printed": printed, "strange": sorted(loaded & {"book", "matplotlib", "IPython"})}, sys.stdout)
+strange = sorted({"book", "matplotlib", "IPython"} & set(sys.modules))
+json.dump({"printed": printed, "strange": strange}, sys.stdout)
 """
 
 
@@ -108,7 +109,9 @@ class TestNotebook:
     def test_no_role_is_left_and_no_macro_of_the_book(self, name):
         for cell in notebook(name).cells:
             if cell.cell_type == "markdown":
-                assert not re.search(r"\{[a-z:]+\}`|\[\]\(#|^:::|\\(query|softmax|R|E)\b", cell.source)
+                assert not re.search(
+                    r"\{[a-z:]+\}`|\[\]\(#|^:::|\\(query|softmax|R|E)\b", cell.source
+                )
 
     @EVERY_LESSON
     def test_every_figure_is_attached_and_described(self, name):

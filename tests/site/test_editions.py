@@ -17,7 +17,12 @@ from tools.serve_book import SITE
 from tools.site.visit import launched
 
 LESSON = "causal/masking.html"
-PAGES = (LESSON, "concepts/attention-equation.html", "SA021/index.html", "reference/handouts/mask.html")
+PAGES = (
+    LESSON,
+    "concepts/attention-equation.html",
+    "SA021/index.html",
+    "reference/handouts/mask.html",
+)
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +148,9 @@ class TestSheets:
         width = sheet.evaluate("document.body.getBoundingClientRect().width")
         found = sheet.evaluate(
             """() => [...document.querySelectorAll("article *:not(svg *, math *)")].map((one) =>
-              [one.getBoundingClientRect().right, one.className + " " + one.textContent.slice(0, 40)])"""
+              [one.getBoundingClientRect().right, `${one.className} ${one.textContent}`])"""
         )
-        assert [text for right, text in found if right > width + 9] == []
+        assert [text[:60] for right, text in found if right > width + 9] == []
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet: Page) -> None:
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0

@@ -163,7 +163,9 @@ def _strip(page: Page, below: int) -> None:
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
     if page.path == THEOREMS:
-        unwanted += main.xpath(".//div[contains(@class, 'statement')]/*[not(@class='head' or @class='uses')]")
+        unwanted += main.xpath(
+            ".//div[contains(@class, 'statement')]/*[not(@class='head' or @class='uses')]"
+        )
     for element in unwanted:
         if element.getparent() is not None:
             element.drop_tree()
@@ -188,11 +190,7 @@ def _strip(page: Page, below: int) -> None:
 
 
 def spoken(formula: Element) -> str:
-    """Return MathML as one types it: √(d_k), e^(−x), (a + b)/c.
-
-    >>> spoken(html.fromstring("<math><msup><mi>e</mi><mrow><mo>−</mo><mi>x</mi></mrow></msup></math>"))
-    'e^(−x)'
-    """
+    """Return MathML as one types it: √(d_k), e^(−x), (a + b)/c."""
 
     def tight(part: Element) -> str:
         text = spoken(part)
@@ -306,7 +304,10 @@ def combine(site: Path, book: Book) -> Element:
         entries = E.OL()
         for page in part.pages:
             together = page.is_example or page.path == CATALOG or part.name == "Solutions"
-            running = (part.name or book.title, "" if together or page.title == book.title else page.title)
+            running = (
+                part.name or book.title,
+                "" if together or page.title == book.title else page.title,
+            )
             sheet = sheets.setdefault(running, f"sheet-{len(sheets)}")
             kind = "example" if page.is_example else "chapter"
             kind += " solutions" * (part.name == "Solutions")
@@ -318,7 +319,9 @@ def combine(site: Path, book: Book) -> Element:
             contents.extend(entries)
         elif part.pages:
             head = E.A(part.name, href=f"#{part.slug}")
-            opener = E.SECTION(E.H1(part.name), _questions(part), {"id": part.slug, "class": "opener"})
+            opener = E.SECTION(
+                E.H1(part.name), _questions(part), {"id": part.slug, "class": "opener"}
+            )
             chapters.insert(len(chapters) - len(part.pages), opener)
             contents.append(E.LI(head, _at(part.slug), entries))
     for link in chapters[-1].xpath(".//ul[@class='entries']//a"):

@@ -28,7 +28,8 @@ BOXES = """() => {
     for (const [name, value] of Object.entries(
       { x: x - 1, y: y + height * .14, width: width + 2, height: height * .74, class: "box" }))
       box.setAttribute(name, value);
-    if (text.hasAttribute("transform")) box.setAttribute("transform", text.getAttribute("transform"));
+    const turn = text.getAttribute("transform");
+    if (turn) box.setAttribute("transform", turn);
     text.before(box);
     text.style.stroke = "none";
   }
@@ -66,23 +67,22 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
 
 
 def _print(tab: Tab, **options: bool) -> bytes:
-    return tab.pdf(prefer_css_page_size=True, print_background=True, **options)
+    made: bytes = tab.pdf(prefer_css_page_size=True, print_background=True, **options)
+    return made
 
 
 def places(pdf: Pdf) -> dict[str, int]:
     """Return the number of the sheet of every id."""
     sheets = {page.obj.objgen: number for number, page in enumerate(pdf.pages, start=1)}
-    return {
-        str(name)[1:]: sheets[where[0].objgen] for name, where in pdf.Root.Dests.items()
-    }
+    return {str(name)[1:]: sheets[where[0].objgen] for name, where in pdf.Root.Dests.items()}
 
 
 def moment(book: Book) -> datetime:
     """Return the time of the edition: SOURCE_DATE_EPOCH, or the date that the site gives."""
     if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
         return datetime.fromtimestamp(int(epoch), UTC)
-    day = [int(part) for part in book.date.replace("/", "-").split("-")]
-    return datetime(*(day + [1, 1])[:3], tzinfo=UTC)  # type: ignore[misc]
+    year, month, day, *_ = f"{book.date}/1/1".split("/")
+    return datetime(int(year), int(month), int(day), tzinfo=UTC)
 
 
 def describe(pdf: Pdf, book: Book) -> None:
@@ -136,7 +136,7 @@ def simplify(pdf: Pdf) -> None:
                 yield Dictionary(Type=Name.MCR, Pg=element.Pg, MCID=kid)
             elif "/S" not in kid:
                 yield kid
-            elif kid.S == Name.NonStruct:
+            elif str(kid.S) == "/NonStruct":
                 found = list(within(kid))
                 if all(map(inline, found)):
                     yield list(flat(found))

@@ -1,4 +1,4 @@
-"""Put the site as it is published into _build/site: the built one, its PDF, a link on every page."""
+"""Make the site as it is published, _build/site: the built one, its PDF, a link on every page."""
 
 import re
 import shutil
