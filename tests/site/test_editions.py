@@ -56,6 +56,50 @@ def page_of_site(path: str) -> Any:
     return html.parse(SITE / path, html.HTMLParser(encoding="utf-8")).getroot()
 
 
+class TestCombined:
+    @pytest.mark.parametrize(
+        "formula, text",
+        [
+            ("<msup><mi>e</mi><mrow><mo>−</mo><mi>x</mi></mrow></msup>", "e^(−x)"),
+            (
+                "<mfrac><mn>1</mn><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac>",
+                "1/(√(d_k))",
+            ),
+            ("<msubsup><mo>∑</mo><mi>j</mi><mi>n</mi></msubsup><mi>a</mi>", "∑_j^na"),
+            ("<mi>i</mi><mo>≤</mo><mi>j</mi>", "i ≤ j"),
+        ],
+    )
+    def test_a_formula_is_said_as_one_types_it(self, formula: str, text: str) -> None:
+        assert combined.spoken(html.fromstring(f"<math>{formula}</math>")) == text
+
+    def test_what_is_not_on_paper_is_linked_once_the_site_has_an_address(self) -> None:
+        def links(base: str) -> set[str]:
+            book = combined.read(SITE, PAGES)
+            book.base = base
+            return set(combined.combine(SITE, book).xpath("//a/@href"))
+
+        source = "https://book.test/tests/theorems/test_causal.html#TestHiddenKeys"
+        assert source in links("https://book.test")
+        assert all(link.startswith(("#", "http")) for link in links(""))
+
+    def test_an_id_that_two_pages_have_is_told_apart(self) -> None:
+        ids = combined.combine(SITE, combined.read(SITE, PAGES)).xpath("//@id")
+        assert len(ids) == len(set(ids))
+        assert {"exercises", "causal/masking.exercises"} <= set(ids)
+
+    def test_its_date_is_that_of_the_site_or_the_one_that_is_asked_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        book = combined.read(SITE, PAGES)
+        monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+        book.date = "2026/11/22"
+        assert printed.moment(book).isoformat() == "2026-11-22T00:00:00+00:00"
+        book.date = "2026"
+        assert printed.moment(book).isoformat() == "2026-01-01T00:00:00+00:00"
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+        assert printed.moment(book).isoformat() == "1970-01-02T00:00:00+00:00"
+
+
 class TestPdf:
     def test_it_says_what_it_is(self, pdf: pikepdf.Pdf) -> None:
         assert pdf.docinfo.Title == page_of_site("index.html").findtext("head/title")

@@ -17,6 +17,8 @@ def main() -> int:
     wanted = parser.parse_args().pages
     started = time.monotonic()
     path = edition_of(SITE)
+    if wanted:
+        path = path.with_name("part.pdf")
     path.parent.mkdir(exist_ok=True)
     with launched() as browser:
         tab, draft = browser.new_page(), path.with_name("book.html")
