@@ -130,7 +130,7 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
             doctree["minutes"] = minutes(doctree)
             _facts(top[1], level(app.env, page), doctree["minutes"])
             notebook = f"{page.rpartition('/')[2]}.ipynb"  # lesson_notebooks.py writes it
-            link = nodes.reference("", "notebook", refuri=notebook, internal=True)
+            link = nodes.raw("", f'<a href="{notebook}" download>notebook</a>', format="html")
             top[1] += [nodes.Text("\n"), nodes.strong("", "Run it"), nodes.Text(" as a "), link]
         annotate(app, doctree, page)
 

@@ -27,11 +27,12 @@ CLASSES = (
     *("headerlink", "letters", "screen", "toctree-wrapper", "viewcode-link"),
 )
 CATALOG, INDEX, THEOREMS = "examples/index.html", "genindex.html", "reference/theorems.html"
+SOLUTIONS, LIBRARY = "Solutions", "reference/api/"
 ON_A_CARD = {"Topics", "Taught in", "Citation"}
 # A sheet shall have what the rules for a wide window say, and none of the others.
 WIDE = re.compile(r"@media \(min-width: (?:48|68\.75)rem\) \{")
 OTHER = re.compile(r"@media \((?:min|max)-width[^{]*\{")
-UNBROKEN = 9  # lines of code that stay on one sheet
+UNBROKEN = 9  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 
@@ -183,7 +184,8 @@ def _strip(page: Page, below: int) -> None:
         within = E.CODE(*code)
         within.text, code.text = code.text, None
         code.append(within)
-        if code.text_content().count("\n") <= UNBROKEN:
+        is_output = code.xpath("boolean(ancestor::div[contains(@class, 'cell_output')])")
+        if not is_output or code.text_content().count("\n") <= UNBROKEN:
             code.classes.add("whole")
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
@@ -296,51 +298,29 @@ def combine(site: Path, book: Book) -> Element:
     for page in book.pages():
         _link(page, site, book, names)
     solutions = [taken for page in book.pages() if (taken := _take_solutions(page)) is not None]
-    parts = [*book.parts[:-1], Part("Solutions", solutions), book.parts[-1]]
+    parts = [*book.parts[:-1], Part(SOLUTIONS, solutions), book.parts[-1]]
     chapters: list[Element] = []
     contents = E.OL()
-    sheets: dict[tuple[str, str], str] = {}
-    for part in parts:
-        entries = E.OL()
+    sheets: dict[tuple[str, str], str] = {}  # by what stands above them on the left and the right
+    for part in (part for part in parts if part.pages):
+        entries = contents
+        if part.name:
+            chapters.append(_opener(part))
+            entries = E.OL()
+            line = E.A(part.name, href=f"#{part.slug}"), _at(part.slug)
+            contents.append(E.LI(*line, entries))
         for page in part.pages:
-            together = page.is_example or page.path == CATALOG or part.name == "Solutions"
-            running = (
-                part.name or book.title,
-                "" if together or page.title == book.title else page.title,
-            )
-            sheet = sheets.setdefault(running, f"sheet-{len(sheets)}")
-            kind = "example" if page.is_example else "chapter"
-            kind += " solutions" * (part.name == "Solutions")
-            style = {"id": page.slug, "class": kind, "style": f"page: {sheet}"}
+            above = (part.name or book.title, _running(page, part))
+            sheet = sheets.setdefault(above, f"sheet-{len(sheets)}")
+            style = {"id": page.slug, "class": _kind(page, part), "style": f"page: {sheet}"}
             chapters.append(E.ARTICLE(*page.main, style))
-            if not page.is_example:  # the first sheet of their part lists them
-                entries.append(E.LI(E.A(page.title, href=f"#{page.slug}"), _at(page.slug)))
-        if not part.name:
-            contents.extend(entries)
-        elif part.pages:
-            head = E.A(part.name, href=f"#{part.slug}")
-            opener = E.SECTION(
-                E.H1(part.name), _questions(part), {"id": part.slug, "class": "opener"}
-            )
-            chapters.insert(len(chapters) - len(part.pages), opener)
-            contents.append(E.LI(head, _at(part.slug), entries))
+            if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
+                entries.append(_line(page))
     for link in chapters[-1].xpath(".//ul[@class='entries']//a"):
         link.addnext(_at(link.get("href")[1:]))
     linked = sorted({"contents", *names.values()})
-    css = (site / "_static" / "page.css").read_text("utf-8")
-    css = OTHER.sub("@media not all {", WIDE.sub("@media print {", css))
-    css = css.replace('url("fonts/', f'url("{(site / "_static" / "fonts").resolve().as_uri()}/')
-    rules = [
-        f"@page {sheet} {{ @top-left {{ content: {_css(left)} }}"
-        f" @top-right {{ content: {_css(right)} }} }}"
-        for (left, right), sheet in sheets.items()
-    ]
     return E.HTML(
-        E.HEAD(
-            E.META(charset="utf-8"),
-            E.TITLE(book.title),
-            E.STYLE("\n".join([css, STYLE.read_text("utf-8"), *rules])),
-        ),
+        E.HEAD(E.META(charset="utf-8"), E.TITLE(book.title), E.STYLE(_looks(site, sheets))),
         E.BODY(
             E.SECTION(
                 book.mark,
@@ -358,28 +338,54 @@ def combine(site: Path, book: Book) -> Element:
     )
 
 
+def _running(page: Page, part: Part) -> str:
+    """Return what stands above the sheets of a page, beside the name of its part."""
+    if page.is_example or page.path == CATALOG or part.name in ("", SOLUTIONS):
+        return ""
+    return "The library" if page.path.startswith(LIBRARY) else page.title
+
+
+def _kind(page: Page, part: Part) -> str:
+    """Return the class of a page: most begin on a sheet of their own."""
+    if page.is_example:
+        return "example"
+    return "goes-on" if part.name == SOLUTIONS or page.path.startswith(LIBRARY) else "chapter"
+
+
+def _opener(part: Part) -> Element:
+    """Return the first sheet of a part: its pages, each with what it asks."""
+    listed = E.OL(*map(_line, part.pages))
+    for page, line in zip(part.pages, listed, strict=True):
+        line[0].extend(E.SMALL(asked.text_content()) for asked in page.main.find_class("kicker"))
+    return E.SECTION(E.H1(part.name), listed, {"id": part.slug, "class": "opener"})
+
+
+def _line(page: Page) -> Element:
+    """Return the line of a page in a list of pages."""
+    return E.LI(E.A(page.title, href=f"#{page.slug}"), _at(page.slug))
+
+
+def _looks(site: Path, sheets: Mapping[tuple[str, str], str]) -> str:
+    """Return the stylesheet: that of the site, what is different on paper, and running titles."""
+    css = (site / "_static" / "page.css").read_text("utf-8")
+    css = OTHER.sub("@media not all {", WIDE.sub("@media print {", css))
+    css = css.replace('url("fonts/', f'url("{(site / "_static" / "fonts").resolve().as_uri()}/')
+    rules = [css, STYLE.read_text("utf-8")]
+    for titles, sheet in sheets.items():
+        left, right = (text.replace("\\", "\\\\").replace('"', '\\"') for text in titles)
+        rules.append(
+            f'@page {sheet} {{ @top-left {{ content: "{left}" }}'
+            f' @top-right {{ content: "{right}" }} }}'
+        )
+    return "\n".join(rules)
+
+
 def headings(book: Element) -> Iterator[tuple[int, str, str]]:
     """Yield the level, the text and the id of what the outline of a combined book has."""
     for heading in book.iter(*HEADINGS):
         level = int(heading.get("aria-level", heading.tag[1]))
         (article,) = heading.xpath("ancestor::article") or [None]
-        short = article is not None and {"example", "solutions"} & set(article.classes)
-        if level <= (2 if short else 3):
+        is_chapter = article is None or "chapter" in article.classes
+        if level <= (3 if is_chapter else 2):
             place = heading.xpath("string(ancestor-or-self::*[@id][1]/@id)")
             yield level, " ".join(heading.text_content().split()), place
-
-
-def _questions(part: Part) -> Element:
-    """Return the list of the pages of a part, each with what it asks."""
-    listed = E.OL()
-    for page in part.pages:
-        asked = page.main.find_class("kicker")
-        line = [E.SMALL(asked[0].text_content())] if asked else []
-        listed.append(E.LI(E.A(page.title, *line, href=f"#{page.slug}"), _at(page.slug)))
-    return listed
-
-
-def _css(text: str) -> str:
-    """Return a text as a string of CSS."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

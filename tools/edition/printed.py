@@ -11,6 +11,7 @@ import pikepdf
 from lxml import html
 from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf
 from playwright.sync_api import Page as Tab
+from playwright.sync_api import ViewportSize
 
 from tools.edition.combined import FORMULA, Book, Element, combine, headings
 
@@ -36,6 +37,15 @@ BOXES = """() => {
 }"""
 
 
+# What a sheet would cut off, which on a screen one scrolls to.
+CUT = """() => {
+  const edge = document.body.getBoundingClientRect().right + 10;
+  const cut = (one) => one.getBoundingClientRect().right > edge ||
+    (getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1);
+  return [...document.querySelectorAll("article *:not(svg *, math *)")].filter(cut).map((one) =>
+    `${one.closest("article").id}: ${one.textContent.trim().slice(0, 40)}`);
+}"""
+SHEET = ViewportSize(width=635, height=900)  # CSS pixels within the margins
 FILL_IN = """(numbers) => {
   for (const place of document.querySelectorAll("a.at"))
     place.textContent = numbers[decodeURIComponent(place.hash.slice(1))];
@@ -53,6 +63,10 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
     tab.set_default_timeout(0)
     tab.goto(draft.resolve().as_uri())
     tab.evaluate("document.fonts.ready.then(() => null)")
+    tab.set_viewport_size(SHEET)
+    tab.emulate_media(media="print")
+    if cut := tab.evaluate(CUT):
+        raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)
     with pikepdf.open(io.BytesIO(_print(tab))) as pdf:
         numbers = places(pdf)
