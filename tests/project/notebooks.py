@@ -81,7 +81,7 @@ def page_of(name):
     return [
         (
             cell.select_one("[class*=highlight-] pre").text.strip("\n"),
-            "".join(pre.text for pre in cell.select(".output pre")).rstrip("\n"),
+            "".join(pre.text for pre in cell.select(".output pre")).rstrip(),
         )
         for cell in page.select("main div.cell")
         if cell.select_one(".cell_input, .folded")
@@ -93,8 +93,8 @@ class TestNotebook:
     def test_it_prints_what_the_page_prints(self, ran, name):
         assert isinstance(ran[name], dict), ran[name]
         shown = [printed for _, printed in page_of(name)]
-        assert [text.rstrip("\n") for text in ran[name]["printed"]][2:] == shown
-        assert [said(cell).rstrip("\n") for cell in code_of(name)][2:] == shown
+        assert [text.rstrip() for text in ran[name]["printed"]][2:] == shown
+        assert [said(cell).rstrip() for cell in code_of(name)][2:] == shown
         assert ran[name]["strange"] == []
 
     @EVERY_LESSON

@@ -42,8 +42,9 @@ CUT = """() => {
   const edge = document.body.getBoundingClientRect().right + 10;
   const cut = (one) => one.getBoundingClientRect().right > edge ||
     (getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1);
-  return [...document.querySelectorAll("article *:not(svg *, math *)")].filter(cut).map((one) =>
-    `${one.closest("article").id}: ${one.textContent.trim().slice(0, 40)}`);
+  return [...document.querySelectorAll("article *:not(svg *, math *)")]
+    .filter((one) => cut(one) && !cut(one.parentElement))
+    .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
 SHEET = ViewportSize(width=635, height=900)  # CSS pixels within the margins
 FILL_IN = """(numbers) => {
