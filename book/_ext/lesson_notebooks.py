@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import nbformat
 from blocks import CHECKED_BY, STATEMENTS, called
@@ -83,7 +84,7 @@ class Writer:
             return to
         here = self.app.builder.get_target_uri(self.page)
         target = to or f"#{node.get('refid', '')}"
-        return f"{self.base}/{_joined(here, target)}" if self.base else ""
+        return urljoin(f"{self.base}/{here}", target) if self.base else ""
 
     def number(self, kind: str, node: nodes.Element) -> str:
         """Return the number that a thing of a kind has on the page."""
@@ -254,13 +255,6 @@ def above(node: nodes.Node) -> Iterator[nodes.Node]:
 def is_kind(node: nodes.Node, kind: str) -> bool:
     """Tell whether a node is a part of a cell of that kind."""
     return isinstance(node, nodes.Element) and node.get("nb_element") == kind
-
-
-def _joined(here: str, to: str) -> str:
-    """Return an address relative to a page as one relative to the site."""
-    from urllib.parse import urljoin
-
-    return urljoin(f"site:/{here}", to).removeprefix("site:/")
 
 
 def tex(formula: str) -> str:
