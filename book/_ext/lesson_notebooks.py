@@ -34,7 +34,7 @@ SPECIAL = re.compile(r"([\\`*_$\[\]<])")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
 DRAWING = re.compile(r'aria-label="(.*?)".*?(<svg class="figure-wide".*?</svg>)', re.S)
 ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are not TeX
-WIDTH = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
 
 
@@ -282,9 +282,15 @@ def picture(drawing: str) -> str:
     style = style.replace(
         "font-family: ;", 'font-family: "Source Sans 3", Helvetica, Arial, sans-serif;'
     )
-    ground = f'<rect width="100%" height="100%" fill="{palette.PAPER.light}"/>'
-    head, _, rest = drawing.partition(">")
-    return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{ground}{rest}'
+    # Another face is wider than the book's, so there is some paper around the drawing.
+    width, height = (float(n) for n in SIZE.findall(drawing)[0])
+    size = f"{width + 48:g} {height + 16:g}"
+    ground = f'<rect x="-28" y="-8" width="100%" height="100%" fill="{palette.PAPER.light}"/>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-28 -8 {size}" '
+        f'width="{width + 48:g}" font-size="14"><style>{style}</style>{ground}'
+        f"{drawing.partition('>')[2]}"
+    )
 
 
 def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:

@@ -59,6 +59,6 @@ def test_a_list_keeps_what_belongs_to_an_item():
 
 def test_a_picture_names_its_own_colors():
     drawn = picture('<svg class="figure-wide" viewBox="0 0 9 9"><path class="query"/></svg>')
-    assert ET.fromstring(drawn).get("viewBox") == "0 0 9 9"
+    assert ET.fromstring(drawn).get("viewBox") == "-28 -8 57 25"
     assert ".query { color: #" in drawn
     assert "var(" not in drawn
