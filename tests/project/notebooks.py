@@ -128,6 +128,17 @@ class TestNotebook:
             assert ET.fromstring(drawing).tag == "{http://www.w3.org/2000/svg}svg"
             assert "var(" not in drawing
 
+    @EVERY_LESSON
+    def test_numbers_are_those_of_the_page(self, name):
+        page = BeautifulSoup((SITE / f"{name}.html").read_text("utf-8"), "lxml").main
+        text = "\n".join(c.source for c in notebook(name).cells if c.cell_type == "markdown")
+        kinds = [kind.text for kind in page.select(".statement .kind, .exercise .kind")]
+        assert re.findall(r"^\*\*((?:[A-Z][a-z]+) [\d.]*\d)\.\*\*", text, re.M) == kinds
+        equations = [number.text.strip("()¶") for number in page.select(".eqno")]
+        assert re.findall(r"\\tag\{(.*?)\}", text) == [one.rstrip(")") for one in equations]
+        figures = [number.text.strip() for number in page.select("figure .caption-number")]
+        assert re.findall(r"^\*(Fig\. \S+)\.\*", text, re.M) == figures
+
     def test_solutions_are_marked(self):
         cells = notebook("causal/masking").cells
         marked = [cell for cell in cells if "solution" in cell.metadata.get("tags", ())]
