@@ -22,9 +22,10 @@ INLINE = {"/Span", "/Em", "/Strong", "/Link", "/Code", "/Formula", "/Quote", "/S
 # A label in a drawing has an outline in the color of the paper, which in a PDF is a font of its own
 # for each drawing. A box behind it does the same.
 BOXES = """() => {
-  for (const text of document.querySelectorAll(".drawing text")) {
-    if (getComputedStyle(text).stroke === "none") continue;
-    const { x, y, width, height } = text.getBBox();
+  const texts = [...document.querySelectorAll(".drawing text")]
+    .filter((text) => getComputedStyle(text).stroke !== "none")
+    .map((text) => [text, text.getBBox()]);  // first all, for what is drawn makes them stale
+  for (const [text, { x, y, width, height }] of texts) {
     const box = document.createElementNS(text.namespaceURI, "rect");
     for (const [name, value] of Object.entries(
       { x: x - 1, y: y + height * .14, width: width + 2, height: height * .74, class: "box" }))
@@ -35,8 +36,6 @@ BOXES = """() => {
     text.style.stroke = "none";
   }
 }"""
-
-
 # What a sheet would cut off, which on a screen one scrolls to.
 CUT = """() => {
   const edge = document.body.getBoundingClientRect().right + 10;
