@@ -299,7 +299,8 @@ def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
     top = next(doctree.findall(nodes.section))
     work = work_of(app, page, top[0].astext())
     writer.read(top[:1])
-    writer.say(f"*{app.env.metadata[page]['question']}*", work.sentence())
+    question = app.env.metadata[page].get("question", "")
+    writer.say(question and f"*{question}*", work.sentence())
     writer.end()
     writer.cells += [
         new_code_cell(
@@ -309,7 +310,7 @@ def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
         new_code_cell(f"import numpy as np\n\n{PRINTING}"),
     ]
     writer.read(top[1:2])  # what one will do and needs
-    writer.text[0] = writer.text[0].replace(". You need", ".\n\nYou need", 1)
+    writer.text = [text.replace(". You need", ".\n\nYou need", 1) for text in writer.text]
     writer.read(top[2:])
     writer.end()
     return writer.cells
