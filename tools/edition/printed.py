@@ -45,6 +45,7 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
+PRINTINGS = 4
 SHEET = ViewportSize(width=635, height=900)  # CSS pixels within the margins
 FILL_IN = """(numbers) => {
   for (const place of document.querySelectorAll("a.at"))
@@ -55,7 +56,8 @@ FILL_IN = """(numbers) => {
 def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
     """Return the book as a PDF; `draft` is where its HTML may stand.
 
-    It is printed twice: the first time tells which sheet each place is on.
+    It is printed twice: the first time tells which sheet each place is on. Where a number moves
+    what follows, it is printed again.
     """
     page = combine(site, book)
     text = html.tostring(page, encoding="unicode", doctype="<!doctype html>")
@@ -70,14 +72,16 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
     tab.evaluate(BOXES)
     with pikepdf.open(io.BytesIO(_print(tab))) as pdf:
         numbers = places(pdf)
-    tab.evaluate(FILL_IN, numbers)
-    with pikepdf.open(io.BytesIO(_print(tab, tagged=True))) as pdf:
-        if places(pdf) != numbers:
-            raise RuntimeError("the numbers of sheets are not those of the first printing")
-        describe(pdf, book)
-        write_outline(pdf, page)
-        simplify(pdf)
-        return saved(pdf)
+    for _ in range(PRINTINGS):
+        tab.evaluate(FILL_IN, numbers)
+        with pikepdf.open(io.BytesIO(_print(tab, tagged=True))) as pdf:
+            if (found := places(pdf)) == numbers:
+                describe(pdf, book)
+                write_outline(pdf, page)
+                simplify(pdf)
+                return saved(pdf)
+            numbers = found
+    raise RuntimeError("the numbers of the sheets do not come to rest")
 
 
 def _print(tab: Tab, **options: bool) -> bytes:
