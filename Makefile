@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site lighthouse test test-deep test-numpy test-peers test-project mutants bench lint format release serve examples lock clean
+.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project mutants bench lint format release serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -26,6 +26,12 @@ check-site: book ## Measure the budgets of the built site in a browser: weight, 
 lighthouse: book ## Let Lighthouse score the heaviest pages on a phone (needs Node)
 	@bash tools/browser.sh -m tools.site.lighthouse
 
+pdf: book ## Print the book into one PDF in _build/editions, with a Chromium
+	@bash tools/browser.sh -m tools.edition
+
+site: pdf ## Copy the built site to _build/site, with the PDF and links to it: what is published
+	@bash tools/browser.sh -m tools.edition.published
+
 test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest
 
@@ -35,8 +41,8 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
 	@bash tools/numpy.sh '$(NUMPY)'
 
-test-project: book ## Build small books with defects and with changes, run cells alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py strict_build.py incremental.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py)
+test-project: book ## Build small books with defects and with changes, run cells and notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
+	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py notebooks.py strict_build.py incremental.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers

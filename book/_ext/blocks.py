@@ -130,6 +130,9 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
         if len(top) > 1 and isinstance(top[1], nodes.paragraph):
             doctree["minutes"] = minutes(doctree)
             _facts(top[1], level(app.env, page), doctree["minutes"])
+            notebook = f"{page.rpartition('/')[2]}.ipynb"  # lesson_notebooks.py writes it
+            link = nodes.raw("", f'<a href="{notebook}" download>notebook</a>', format="html")
+            top[1] += [nodes.Text("\n"), nodes.strong("", "Run it"), nodes.Text(" as a "), link]
         annotate(app, doctree, page)
 
 

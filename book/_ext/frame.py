@@ -178,9 +178,14 @@ def around(
     head(app, page, context, doctree)
     if page == app.config.master_doc:
         return "front.html"
-    if page.split("/")[1:2] and page.split("/")[1] in LESSONS:
+    if is_lesson(page):
         return "lesson.html"
     return None
+
+
+def is_lesson(page: str) -> bool:
+    """Tell whether a page is a lesson."""
+    return (page.split("/")[1:2] or [""])[0] in LESSONS
 
 
 def address_of(app: Sphinx, page: str) -> str:

@@ -85,10 +85,12 @@ class TestLesson:
     def test_question_promise_and_level_stand_at_its_head(self, site: Path) -> None:
         main = read(site, "concepts/second.html")
         assert main.select_one(".kicker").text == "Is it?"
-        assert [b.text for b in main.select(".facts strong")] == ["You will", "You need", "Level"]
+        names = [b.text for b in main.select(".facts strong")]
+        assert names == ["You will", "You need", "Level", "Run it"]
         assert main.select_one(".facts").text.endswith(
-            "Level 2–3, about 5 minutes without the exercises"
+            "Level 2–3, about 5 minutes without the exercises\nRun it as a notebook"
         )
+        assert (site / "concepts" / main.select_one(".facts a:last-child")["href"]).is_file()
 
     def test_a_statement_has_its_title_and_a_link_to_its_test(self, site: Path) -> None:
         head = read(site, "concepts/first.html").select_one("#thm-first p.head")

@@ -1,0 +1,64 @@
+"""What the notebook of a lesson makes of formulas, links and text."""
+
+import sys
+import xml.etree.ElementTree as ET
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+
+from tests.pages.sources import BOOK
+
+sys.path.insert(0, str(BOOK / "_ext"))
+from lesson_notebooks import Writer, picture, tex
+
+
+def writer(base=""):
+    builder = SimpleNamespace(get_target_uri=lambda page: "causal/masking.html")
+    config = SimpleNamespace(html_baseurl=base)
+    return Writer(SimpleNamespace(builder=builder, config=config), "book/causal/masking")
+
+
+@pytest.mark.parametrize(
+    "formula, plain",
+    [
+        (r"\softmax(\query{Q}\key{K}^\top)", r"\operatorname{softmax}({Q}{K}^\top)"),
+        (r"\Var X \in \R^d, \Rightarrow", r"\operatorname{Var} X \in \mathbb{R}^d, \Rightarrow"),
+    ],
+)
+def test_formulas_need_no_macros(formula, plain):
+    assert tex(formula) == plain
+
+
+@pytest.mark.parametrize(
+    "to, base, found",
+    [
+        ("../concepts/x.html#a", "", ""),
+        ("../concepts/x.html#a", "https://book.test/", "https://book.test/concepts/x.html#a"),
+        ("#eq-one", "https://book.test", "https://book.test/causal/masking.html#eq-one"),
+        ("https://else.test/y", "", "https://else.test/y"),
+    ],
+)
+def test_a_link_leads_somewhere_from_any_place_or_is_its_text(to, base, found):
+    link = nodes.reference("", "a link", refuri=to)
+    assert writer(base).address(link) == found
+    assert writer(base).inline(link) == (f"[a link]({found})" if found else "a link")
+
+
+def test_text_means_itself():
+    assert writer().inline(nodes.Text("a * b_c <d> [e] $f")) == r"a \* b\_c \<d> \[e\] \$f"
+
+
+def test_a_list_keeps_what_belongs_to_an_item():
+    items = [nodes.paragraph("", "One"), nodes.math_block("", "x", ids=[], nowrap=True)]
+    found = nodes.bullet_list("", nodes.list_item("", *items))
+    sheet = writer()
+    sheet.number = lambda kind, node: ""
+    assert "\n".join(sheet.lines(found)).strip() == "- One\n\n  $$\n  x\n  $$"
+
+
+def test_a_picture_names_its_own_colors():
+    drawn = picture('<svg class="figure-wide" viewBox="0 0 9 9"><path class="query"/></svg>')
+    assert ET.fromstring(drawn).get("viewBox") == "-28 -8 57 25"
+    assert ".query { color: #" in drawn
+    assert "var(" not in drawn

@@ -1,0 +1,236 @@
+"""The PDF of a small book: a lesson, an example, a page of the reference. `make check-site`."""
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+import pytest
+from lxml import html
+from playwright.sync_api import Page
+
+from tools.check_site import check_site
+from tools.edition import combined, printed, published
+from tools.serve_book import SITE
+from tools.site.visit import launched
+
+LESSON = "causal/masking.html"
+PAGES = (
+    LESSON,
+    "concepts/attention-equation.html",
+    "SA021/index.html",
+    "reference/handouts/mask.html",
+)
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Page]:
+    with launched() as browser:
+        yield browser.new_page()
+
+
+@pytest.fixture(scope="module")
+def made(tab: Page, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    draft = tmp_path_factory.mktemp("edition") / "book.html"
+    return printed.print_book(tab, SITE, combined.read(SITE, PAGES), draft)
+
+
+@pytest.fixture
+def pdf(made: bytes) -> Iterator[pikepdf.Pdf]:
+    with pikepdf.open(io.BytesIO(made)) as opened:
+        yield opened
+
+
+def tags(element: Any) -> Iterator[Any]:
+    """Yield all tags below one."""
+    inside = element.get("/K", [])
+    for kid in inside if isinstance(inside, pikepdf.Array) else [inside]:
+        if isinstance(kid, pikepdf.Dictionary) and "/S" in kid:
+            yield kid
+            yield from tags(kid)
+
+
+def page_of_site(path: str) -> Any:
+    return html.parse(SITE / path, html.HTMLParser(encoding="utf-8")).getroot()
+
+
+class TestCombined:
+    @pytest.mark.parametrize(
+        "formula, text",
+        [
+            ("<msup><mi>e</mi><mrow><mo>−</mo><mi>x</mi></mrow></msup>", "e^(−x)"),
+            (
+                "<mfrac><mn>1</mn><msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt></mfrac>",
+                "1/(√(d_k))",
+            ),
+            ("<msubsup><mo>∑</mo><mi>j</mi><mi>n</mi></msubsup><mi>a</mi>", "∑_j^na"),
+            ("<mi>i</mi><mo>≤</mo><mi>j</mi>", "i ≤ j"),
+        ],
+    )
+    def test_a_formula_is_said_as_one_types_it(self, formula: str, text: str) -> None:
+        assert combined.spoken(html.fromstring(f"<math>{formula}</math>")) == text
+
+    def test_what_is_not_on_paper_is_linked_once_the_site_has_an_address(self) -> None:
+        def links(base: str) -> set[str]:
+            book = combined.read(SITE, PAGES)
+            book.base = base
+            return set(combined.combine(SITE, book).xpath("//a/@href"))
+
+        source = "https://book.test/tests/theorems/test_causal.html#TestHiddenKeys"
+        assert source in links("https://book.test")
+        assert all(link.startswith(("#", "http")) for link in links(""))
+
+    def test_an_id_that_two_pages_have_is_told_apart(self) -> None:
+        ids = combined.combine(SITE, combined.read(SITE, PAGES)).xpath("//@id")
+        assert len(ids) == len(set(ids))
+        assert {"exercises", "causal/masking.exercises"} <= set(ids)
+
+    def test_its_date_is_that_of_the_site_or_the_one_that_is_asked_for(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        book = combined.read(SITE, PAGES)
+        monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+        book.date = "2026/11/22"
+        assert printed.moment(book).isoformat() == "2026-11-22T00:00:00+00:00"
+        book.date = "2026"
+        assert printed.moment(book).isoformat() == "2026-01-01T00:00:00+00:00"
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+        assert printed.moment(book).isoformat() == "1970-01-02T00:00:00+00:00"
+
+
+class TestPdf:
+    def test_it_says_what_it_is(self, pdf: pikepdf.Pdf) -> None:
+        assert pdf.docinfo.Title == page_of_site("index.html").findtext("head/title")
+        assert pdf.Root.Lang == "en"
+        assert pdf.Root.MarkInfo.Marked
+        assert str(pdf.docinfo.Subject) == f"Version {combined.version_of(SITE)}"
+
+    def test_every_font_is_embedded(self, pdf: pikepdf.Pdf) -> None:
+        fonts = [one for one in pdf.objects if isinstance(one, pikepdf.Dictionary)
+                 and one.get("/Type") == "/FontDescriptor"]  # fmt: skip
+        assert {str(one.FontName).partition("+")[2] for one in fonts} >= {
+            "ComputedSerif-Regular", "ComputedSans-Regular", "STIXTwoMath"
+        }  # fmt: skip
+        assert all("/FontFile2" in one or "/FontFile3" in one for one in fonts)
+
+    def test_every_link_leads_to_a_place_in_it_or_to_another_site(self, pdf: pikepdf.Pdf) -> None:
+        names = printed.places(pdf)
+        links = [note for page in pdf.pages for note in page.get("/Annots", [])]
+        inside = [str(link.Dest)[1:] for link in links if "/Dest" in link]
+        outside = [str(link.A.URI) for link in links if "/A" in link]
+        assert len(inside) + len(outside) == len(links) > 50
+        assert set(inside) <= set(names)
+        assert all(re.match("https?://", address) for address in outside)
+
+    def test_labels_are_those_of_the_web(self, pdf: pikepdf.Pdf) -> None:
+        names = printed.places(pdf)
+        main = page_of_site(LESSON).find(".//main")
+        labels = {one for one in main.xpath(".//@id") if one.startswith(("thm-", "ex-", "fig-"))}
+        labels = {one for one in labels if not one.endswith(("-cite", "-answer"))}
+        assert len(labels) > 7
+        assert labels | {"causal-masking", "causal/masking", "SA021"} <= set(names)
+
+    def test_the_outline_has_parts_chapters_and_sections(self, pdf: pikepdf.Pdf) -> None:
+        with pdf.open_outline() as outline:
+            titles = {one.title: [two.title for two in one.children] for one in outline.root}
+            (part,) = (one for one in outline.root if one.title == "Causal masking")
+            assert part.children[0].children[0].title == "The rule"
+            assert str(part.children[0].destination)[1:] in printed.places(pdf)
+        assert titles["Causal masking"] == ["The causal mask"]
+        assert "The causal mask" in titles["Solutions"]
+        assert list(titles)[:2] == ["Contents", "Self-attention, computed"]
+        assert list(titles)[-2:] == ["Solutions", "Index"]
+
+    def test_its_contents_name_the_sheets_that_the_links_lead_to(
+        self, pdf: pikepdf.Pdf, tab: Page
+    ) -> None:
+        names = printed.places(pdf)
+        shown = {
+            (link.get_attribute("href") or "")[1:]: link.inner_text()
+            for link in tab.locator(".toc .at, .to-solution .at, .entries .at").all()
+        }
+        assert {name: str(names[name]) for name in shown} == shown
+        assert names["contents"] < names["part-causal-masking"] < names["causal/masking"]
+        assert names["ex-masking-half"] < names["ex-masking-half-solution"]
+
+    def test_formulas_and_figures_say_what_they_show(self, pdf: pikepdf.Pdf) -> None:
+        found = list(tags(pdf.Root.StructTreeRoot))
+        kinds = {str(one.S) for one in found}
+        assert "/NonStruct" not in kinds
+        assert kinds >= {"/H1", "/H2", "/H3", "/P", "/Formula", "/Figure", "/Table", "/Link", "/L"}
+        said = [str(one.get("/Alt", "")) for one in found if one.S == "/Formula"]
+        assert "√(d_k)" in said
+        assert all(said)
+        drawings = [str(one.Alt) for one in found if one.S == "/Figure" and "/Alt" in one]
+        assert any(text.startswith("Three tables of three by three cells") for text in drawings)
+
+    def test_every_piece_of_text_has_its_tag(self, pdf: pikepdf.Pdf) -> None:
+        alive = {one.objgen for one in tags(pdf.Root.StructTreeRoot)}
+        tree = pikepdf.NumberTree(pdf.Root.StructTreeRoot.ParentTree)
+        for page in pdf.pages:
+            assert all(one.objgen in alive for one in tree[int(page.obj.StructParents)])
+
+    def test_the_same_site_gives_the_same_bytes(
+        self, tab: Page, made: bytes, tmp_path: Path
+    ) -> None:
+        assert tab.context.browser is not None
+        another = tab.context.browser.new_context().new_page()
+        book = combined.read(SITE, PAGES)
+        assert printed.print_book(another, SITE, book, tmp_path / "book.html") == made
+
+
+class TestSheets:
+    @pytest.fixture
+    def sheet(self, made: bytes, tab: Page) -> Page:
+        """Return the page that was printed."""
+        return tab
+
+    @pytest.mark.parametrize(
+        "style, cut",
+        [
+            ("overflow: auto", ["one: too wide"]),
+            ("width: 900px", ["one: too wide"]),
+            ("white-space: normal", []),
+        ],
+    )
+    def test_what_is_cut_off_is_noticed(self, tab: Page, style: str, cut: list[str]) -> None:
+        assert tab.context.browser is not None
+        page = tab.context.browser.new_page(viewport=printed.SHEET)
+        style = f"width: 300px; white-space: nowrap; {style}"
+        page.set_content(
+            f'<article id="one"><p style="{style}">too wide {"and wider " * 20}</p></article>'
+        )
+        assert [one[:13] for one in page.evaluate(printed.CUT)] == cut
+        page.close()
+
+    def test_nothing_is_left_to_press_and_all_is_open(self, sheet: Page) -> None:
+        assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
+        assert sheet.locator("details:not([open])").count() == 0
+        assert sheet.locator(".proof").count() > 0
+        assert sheet.locator("article.chapter .exercise .solution").count() == 0
+
+    def test_every_exercise_leads_to_its_solution_and_back(self, sheet: Page) -> None:
+        exercises = sheet.locator(".exercise").count()
+        assert exercises == sheet.locator(".to-solution a").count() > 5
+        for link in sheet.locator(".solution h3 .at").all():
+            label = (link.get_attribute("href") or "")[1:]
+            assert sheet.locator(f"[id='{label}'].exercise").count() == 1
+
+
+def test_a_published_site_links_the_pdf_on_every_page(tmp_path: Path) -> None:
+    site, pdf = tmp_path / "site", tmp_path / "book.pdf"
+    pdf.write_bytes(b"%PDF")
+    for name in ("a.html", "below/b.html"):
+        page = site / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text('<main></main><footer class="foot">\n<p>All</p>\n<p>Version</p></footer>')
+    published.add_edition(site, pdf)
+    assert (site / pdf.name).read_bytes() == b"%PDF"
+    assert check_site(site) == []
+    assert '<p>All <a href="../book.pdf">The book as PDF</a></p>' in page.read_text()
+
+
+def test_the_foot_of_the_site_takes_the_link() -> None:
+    assert all(published.FOOT.search(page.read_text("utf-8")) for page in SITE.glob("*/*.html"))

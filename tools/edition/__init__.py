@@ -1,0 +1,1 @@
+"""The whole book as one PDF, made from the built site: `make pdf`."""
