@@ -104,7 +104,7 @@ def build(sphinx: subprocess.Popen[str] | None, preview: Callable[[], None]) -> 
     if (OLD / "html").is_dir() and not SITE.is_dir():  # interrupted at the last moment
         (OLD / "html").rename(SITE)
     inputs = digests(ROOT, INPUTS) | {"Python": sys.version, "time": epoch()}
-    record: Record = json.loads(RECORD.read_text()) if RECORD.is_file() else {}
+    record = last_record()
     if record.get("site") != listing(SITE):
         record = {}
     if record.get("inputs") == inputs:
@@ -126,6 +126,15 @@ def build(sphinx: subprocess.Popen[str] | None, preview: Callable[[], None]) -> 
         (SITE / COMMIT).write_text(commit_text(), encoding="utf-8")
     report(record, time.monotonic() - started)
     return []
+
+
+def last_record() -> Record:
+    """Return the record of the last build; nothing if it is not whole, or of an older form."""
+    try:
+        record: Record = json.loads(RECORD.read_text("utf-8"))
+        return record if isinstance(record["inputs"], dict) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def changed_pages(before: dict[str, str], inputs: dict[str, str]) -> list[str] | None:
