@@ -62,7 +62,7 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 	@$(PY) -m ruff check --fix --quiet . || true
 	@$(PY) -m ruff format .
 
-release: book ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
+release: site ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
 	@$(PY) -m tools.release
 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page

@@ -13,7 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from selfattn_ref import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-SITE = ROOT / "_build" / "html"
+SITE = ROOT / "_build" / "site"  # as `make site` leaves it: with the PDF
 EDITIONS = ROOT / "_build" / "editions"
 RELEASE = ROOT / "_build" / "release"
 SUMS = "SHA256SUMS"
@@ -50,7 +50,7 @@ def release(site: Path, editions: Path, target: Path, version: str = __version__
 def main() -> int:
     """Make the files of a release of the site that was built and list them."""
     if not (SITE / "index.html").is_file():
-        print(f"error: there is no site in {SITE}: run 'make book' first.", file=sys.stderr)
+        print(f"error: there is no site in {SITE}: run 'make site' first.", file=sys.stderr)
         return 1
     for path in release(SITE, EDITIONS, RELEASE):
         print(f"{path.stat().st_size:12,}  {path.relative_to(ROOT)}")

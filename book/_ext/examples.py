@@ -85,6 +85,7 @@ def write_sources(root: Path) -> None:
     """Write the source of the page of every example; remove those whose data is gone."""
     folder = root / "book" / "examples"
     folder.mkdir(exist_ok=True)
+    documents.cache_clear()  # a build begins
     wanted = {f"{name}.md": STUB.format(**data) for name, data in documents(root).items()}
     for path in folder.glob("SA*.md"):
         if path.name not in wanted:
