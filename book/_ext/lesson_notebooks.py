@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 PRINTING = "np.set_printoptions(precision=4, suppress=True, linewidth=76)"
 SPECIAL = re.compile(r"([\\`*_$\[\]<])")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
-DRAWING = re.compile(r'aria-label="(.*?)".*?(<svg class="figure-wide".*?</svg>)', re.S)
+DRAWING = re.compile(r'role="img" aria-label="(.*?)".*?(<svg class="figure-wide".*?</svg>)', re.S)
 ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are not TeX
 SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
