@@ -65,9 +65,8 @@ class Live:
     `start` is the state that is drawn; an address such as `#fig-name?key=1,2` names another, in
     which each number stays within the `limits` of its key, and a word is one of them. (Limits such
     as "01" are letters, each of which may stand for another in a word.) `says` is a sentence below
-    the drawing: *word* is slanted, {name} a number or a word that the script keeps true, as it does
-    with `[text]{.live-name}` in the prose of the page, or one of the `phrases`, which are not bold.
-    `hint` says what can be done; `data` is for the script alone.
+    the drawing: *word* is slanted, {name} a number or a word that the script keeps true, or one of
+    the `phrases`, which are not bold. `hint` says what can be done; `data` is for the script alone.
     """
 
     def __init__(

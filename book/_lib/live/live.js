@@ -313,7 +313,6 @@ const bookFigures = (() => {
       const said = this.kind.says(state, result, this);
       for (const key in said) {
         for (const one of this.root.querySelectorAll(`[data-say="${key}"]`)) one.textContent = said[key];
-        for (const one of document.querySelectorAll(`main .live-${key}`)) one.textContent = said[key];
       }
       this.tell();
     }
