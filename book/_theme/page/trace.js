@@ -161,7 +161,7 @@ const bookTrace = (() => {
       const entries = cells.map((row) => row.map(under)), [from, to] = [entries[0][0], entries.at(-1).at(-1)];
       const ring = document.createElementNS(svg.namespaceURI, "rect"), of_ = (rect, name) => Number(rect.getAttribute(name));
       Object.entries({
-        class: "ring", x: of_(from, "x") - 2, y: of_(from, "y") - 2,
+        class: "around", x: of_(from, "x") - 2, y: of_(from, "y") - 2,
         width: of_(to, "x") + of_(to, "width") - of_(from, "x") + 4, height: of_(to, "y") + of_(to, "height") - of_(from, "y") + 4,
       }).forEach((pair) => ring.setAttribute(...pair));
       group.append(ring);
