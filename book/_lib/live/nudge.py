@@ -78,9 +78,16 @@ def nudge(
         canvas.path([(box.left, box.bottom), (box.right, box.bottom)], "axis", keep_off=0)
         canvas.path(frame(line), "soft thin dashed", keep_off=0)
         rises = line[-1][1] > line[0][1]
-        corner = frame(line[POINTS // 2]) + np.array([-12 if rises else 12, -14])
+        x, y = frame(line[POINTS // 2])
         with canvas.part("before"):  # no step, no word
-            canvas.text(*corner, " ", "soft", anchor="end" if rises else "start", size=NUMBER)
+            canvas.text(
+                x - 12 if rises else x + 12,
+                y - 14,
+                " ",
+                "soft",
+                anchor="end" if rises else "start",
+                size=NUMBER,
+            )
         with canvas.part("curve"):
             canvas.path(frame(line), "soft", keep_off=0)
         dot = frame((number_now, loss))
