@@ -182,7 +182,7 @@ class TestWalks:
     @pytest.mark.parametrize("steps", [np.zeros((4, 8)), np.full((4, 8), 2), np.ones((3, 8))])
     def test_other_than_whole_steps_for_four_keys_are_refused(self, steps: Array) -> None:
         with pytest.raises(ValueError, match="steps must be 1 or -1, in rows for 4 keys"):
-            walk(steps, start=4, x_label="x", alt=ALT)
+            walk(steps, start=4, bunch=1, x_label="x", alt=ALT)
 
     def test_a_walk_goes_where_its_steps_lead(self) -> None:
         canvas = Canvas(100)

@@ -15,7 +15,7 @@ import numpy as np
 from book._lib.canvas import Canvas
 from book._lib.figures import COLUMN, PHONE, SPAN
 
-KEYS = re.compile(r"(, or [^,]*arrow keys)")  # which a telephone has not
+KEYS = re.compile(r"(, or [^,.;]*arrow keys[^,.;]*)")  # which a telephone has not
 State = Mapping[str, Any]  # numbers, lists of numbers, truths and words, by name
 
 

@@ -69,8 +69,8 @@
       const wrong = weights.filter((one, i) => !same(one, right.weights[i])).length;
       const ahead = open(state.mask).flatMap((one, i) => one.slice(i + 1)).filter(Boolean).length;
       let finding = "No word hears a later one.";
-      if (wrong) finding = `${wrong} of ${names.length} rows are wrong${same(sums, sums.map(() => 1)) ? ", and still every row adds up to 1." : "."}`;
-      else if (state.rule && state.rule !== "right") finding = "Here no row is wrong.";
+      if (wrong) finding = `${wrong} of ${names.length} rows ${wrong === 1 ? "is" : "are"} wrong${same(sums, sums.map(() => 1)) ? ", and still every row adds up to 1." : "."}`;
+      else if (state.rule && state.rule !== "right") finding = "To two decimals, no row is wrong.";
       else if (ahead) finding = `${ahead} weight${ahead > 1 ? "s reach" : " reaches"} into the future.`;
       return { row: (state.rule || "right") === "right" ? row : "", finding, rule: data.rules && data.rules[state.rule] };
     },

@@ -16,14 +16,14 @@ RULES = {
     RIGHT: ("right: −∞", "A hidden score becomes −∞, and gets nothing."),
     "multiplied": ("1. times 0", "A hidden score becomes 0, and e⁰ is 1, not 0."),
     "added": ("2. times ∞", "0 times ∞ is not a number, and it spoils its row."),
-    "filled": ("3. −100", "−100 stands in for −∞."),
+    "filled": ("3. −20", "−20 stands in for −∞."),
     "inverted": ("4. inverted", "True is read as hidden."),
     "after": (
         "5. after softmax",
         "The hidden weights are struck out, and nothing is divided again.",
     ),
 }
-FILL, LOWER = -100.0, (0, 200)  # the stand-in for −∞, and how far all scores can be lowered
+FILL, LOWER = -20.0, (0, 30)  # the stand-in for −∞, and how far all scores can be lowered
 OUT, SUM, GAP, APART = (
     50.0,
     44.0,
@@ -138,14 +138,14 @@ def editable_mask(
             with canvas.part(f"sum-text-{i}"):
                 canvas.text(x + SUM / 2, middle, entry(total), "cell", anchor="middle", size=NUMBER)
         x += SUM + APART
-        table(x, y, "output", columns, OUT)
+        table(x, y, "output, by axis" if axes else "output", columns, OUT)
         cells("out", x, y, weights @ values, "context fill", OUT)
         canvas.height = y + count * down + 4
         return canvas
 
     true = right @ values
     phrases = {"row": _row(row, spoken, weights[row]), "finding": _finding(seen, weights, right)}
-    controls = [group("Mask", *(choice(name, **_put(m)) for name, m in presets.items()))]
+    controls = [group("Mask", *(choice(name, **_put(m, m is seen)) for name, m in presets.items()))]
     state: dict[str, object] = {"mask": as_word(seen), "row": row}
     limits: dict[str, Sequence[object]] = {"mask": "01", "row": (0, count - 1)}
     data: dict[str, object] = {"scores": scores, "values": values, "names": spoken, "tint": tint}
@@ -180,10 +180,10 @@ def entry(value: float, digits: int = 2) -> str:
     return "NaN" if np.isnan(value) else "−∞"
 
 
-def _put(mask: Array) -> dict[str, object]:
-    """Return the state of a preset: if somebody has nobody, that is the row to speak of."""
+def _put(mask: Array, start: bool) -> dict[str, object]:
+    """Return the state of a preset, which speaks of a row that has nobody only there."""
     empty = np.flatnonzero(~mask.any(axis=1))
-    return {"mask": as_word(mask)} | ({"row": int(empty[0])} if empty.size else {})
+    return {"mask": as_word(mask)} | ({"row": int(empty[0])} if empty.size and not start else {})
 
 
 def _strength(value: float, tint: float) -> float:
@@ -212,7 +212,7 @@ def _finding(seen: Array, weights: Array, right: Array) -> str:
     if any(wrong):
         still = all(entry(total) == "1.00" for total in weights.sum(axis=1))
         end = ", and still every row adds up to 1." if still else "."
-        return f"{sum(wrong)} of {len(wrong)} rows are wrong{end}"
+        return f"{sum(wrong)} of {len(wrong)} rows {'is' if sum(wrong) == 1 else 'are'} wrong{end}"
     ahead = int(np.triu(seen, 1).sum())
     if ahead:
         return f"{ahead} weight{'s reach' if ahead > 1 else ' reaches'} into the future."

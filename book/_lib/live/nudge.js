@@ -51,6 +51,12 @@
 
     stop,
 
+    begin(figure) { // who takes the dial has it alone
+      const input = figure.root.querySelector("input[data-key=w]"), turn = input.oninput;
+      input.onpointerdown = () => stop(figure);
+      input.oninput = () => { stop(figure); figure.state.turned = true; turn(); };
+    },
+
     acts: {
       step(figure) { stop(figure); step(figure); },
       run(figure) {
@@ -70,6 +76,7 @@
       const at = place(state.w, loss), slope = slopes[data.at], [, , right, up] = view.frames.chart;
       const by = 40 / Math.hypot(right, up * slope), ends = [Math.max(low, state.w - by), Math.min(high, state.w + by)];
       view.path("tangent", ends.map((w) => [at[0] + right * (w - state.w), at[1] - up * slope * (w - state.w)]));
+      view.text("before", state.steps < 1 ? " " : "before any step");
       view.set("dot", { cx: pixel(at[0]), cy: pixel(at[1]) });
       view.text("loss", number(loss, 3));
       view.text("slope", number(slope, 3));
@@ -85,10 +92,11 @@
       });
     },
 
-    says({ steps }, { loss, slopes, heard }, { data }) {
+    says({ steps, turned }, { loss, slopes, heard }, { data }) {
       const slope = slopes[data.at], taken = Math.round(steps);
+      const events = [taken && `${taken} step${taken === 1 ? "" : "s"}`, turned && "a turn of the dial"].filter(Boolean);
       return {
-        steps: `${taken} step${taken === 1 ? "" : "s"}`, loss: number(loss, 3), slope: number(slope, 3),
+        when: events.length ? `After ${events.join(" and ")}` : "At the start", loss: number(loss, 3), slope: number(slope, 3),
         way: Math.abs(slope) < 0.005 ? "there is little to gain" : slope > 0 ? "down is better" : "up is better",
         share_0: number(heard[0]), share_1: number(heard[1]),
       };

@@ -6,7 +6,7 @@ import numpy as np
 
 from book._lib.canvas import NUMBER, Array, Box, Canvas
 from book._lib.figures import PHONE, Frame, _ticks
-from book._lib.live import Live, action, dial
+from book._lib.live import Live, action, dial, group
 from book._lib.page import number
 from selfattn_ref import softmax, softmax_vjp
 
@@ -23,7 +23,6 @@ def nudge(
     values: Array | None = None,
     rate: float,
     limits: tuple[float, float, float],
-    turns: tuple[float, float],
     name: str,
     turned: str,
     rows: Sequence[str],
@@ -38,7 +37,7 @@ def nudge(
     (n,); `name` is that of their own matrix. `values` are those of the words of a single sentence,
     where z, the average, is to be positive: the loss is ln(1 + exp(-z)). Without them, each
     sentence adds minus the logarithm of its first weight. `limits` are those of the number, to
-    both sides, and of the loss; the dial `turns` less far, so that steps can lead on from there.
+    both sides, where the curve is level enough for steps not to lead far out, and of the loss.
     """
     at = int(np.ravel_multi_index(place, start.shape))
     low, high, top = limits
@@ -78,6 +77,17 @@ def nudge(
         frame.x_axis(_ticks(low, high, 5), turned)
         canvas.path([(box.left, box.bottom), (box.right, box.bottom)], "axis", keep_off=0)
         canvas.path(frame(line), "soft thin dashed", keep_off=0)
+        rises = line[-1][1] > line[0][1]
+        x, y = frame(line[POINTS // 2])
+        with canvas.part("before"):  # no step, no word
+            canvas.text(
+                x - 12 if rises else x + 12,
+                y - 14,
+                " ",
+                "soft",
+                anchor="end" if rises else "start",
+                size=NUMBER,
+            )
         with canvas.part("curve"):
             canvas.path(frame(line), "soft", keep_off=0)
         dot = frame((number_now, loss))
@@ -135,8 +145,13 @@ def nudge(
         "nudge",
         draw,
         alt=alt,
-        start={"w": number_now, "rest": np.delete(start.ravel(), at).astype(float), "steps": 0},
-        limits={"w": (low, high), "rest": (-9, 9), "steps": (0, 999)},
+        start={
+            "w": number_now,
+            "rest": np.delete(start.ravel(), at).astype(float),
+            "steps": 0,
+            "turned": False,
+        },
+        limits={"w": (low - 1, high + 1), "rest": (-9, 9), "steps": (0, 999)},
         data={
             "model": model,
             "values": values,
@@ -145,22 +160,20 @@ def nudge(
             "points": POINTS,
             "limits": limits,
         },
-        says="After {steps} the loss is {loss}. Along this number it has the slope {slope}: {way}. "
+        says="{when} the loss is {loss}. Along this number it has the slope {slope}: {way}. "
         f"{listener} listens to {heard[0]} with {{share_0}}, to {heard[1]} with {{share_1}}.",
         numbers={
-            "steps": "0 steps",
+            "when": "At the start",
             "loss": number(loss),
             "slope": number(slope),
             "way": "down is better" if slope > 0 else "up is better",
             "share_0": number(float(weights[0]), 2),
             "share_1": number(float(weights[1]), 2),
         },
-        hint="The dial turns the framed number, a step all numbers, each against its slope. "
-        "Dashed: the loss before any step.",
+        hint="The dial turns only the framed number; a step turns every number against its slope.",
         controls=[
-            dial(f"{turned[0].upper()}{turned[1:]} =", "w", turns, 0.01),
-            action("Step", "step"),
-            action("Run", "run"),
+            dial(f"{turned[0].upper()}{turned[1:]} =", "w", (low, high), 0.01),
+            group("Training", action("Step", "step"), action("Run", "run")),
         ],
     )
 

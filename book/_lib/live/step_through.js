@@ -2,13 +2,15 @@
 (() => {
   "use strict";
   const { define } = bookFigures;
+  const whole = (words) => Math.round(words); // an address may name any number
   const go = (figure, way) => {
     const count = figure.data.words.length;
-    figure.put({ words: (figure.state.words - 1 + way + count) % count + 1 });
+    figure.put({ words: (whole(figure.state.words) - 1 + way + count) % count + 1 });
   };
 
   define("step_through", {
-    compute({ words }, data) {
+    compute(state, data) {
+      const words = whole(state.words);
       return {
         word: data.words[words - 1],
         rows: { scratch: words, cached: 1 },
@@ -19,9 +21,10 @@
 
     acts: { next: (figure) => go(figure, 1), back: (figure) => go(figure, -1) },
 
-    dials: { words: ({ words }, { word }) => `${words}, ${word}` },
+    dials: { words: (state, { word }) => `${whole(state.words)}, ${word}` },
 
-    draw(view, _, __, { state: { words }, result: { rows, products }, data }) { // steps do not glide
+    draw(view, _, __, { state, result: { rows, products }, data }) { // steps do not glide
+      const words = whole(state.words);
       for (let i = 0; i < data.words.length; i++) {
         view.look(`row-${i}`, "chosen", i === words - 1);
         view.look(`row-${i}`, "soft", i !== words - 1);
@@ -42,9 +45,9 @@
       view.text("cached-note", `keys and values: 1 computed, ${words - 1} kept`);
     },
 
-    says(_, __, { state: { words }, result: { word, products } }) {
+    says(_, __, { result: { word, rows, products } }) {
       return {
-        word: word[0].toUpperCase() + word.slice(1), rows: words === 1 ? "1 row" : `${words} rows`,
+        word: word[0].toUpperCase() + word.slice(1), rows: rows.scratch === 1 ? "1 row" : `${rows.scratch} rows`,
         scratch: String(products.scratch), cached: String(products.cached),
       };
     },

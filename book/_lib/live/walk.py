@@ -11,12 +11,12 @@ from selfattn_ref import softmax
 KEYS = 4  # of one query: so many walks stand out
 ROW = 22.0  # between the bars
 SHARES = (
-    "After {steps} a walk is typically {typical} from zero; the root is {root}. Softmax gives "
-    "the highest of the four scores {share}; divided by the root, {tamed}."
+    "After {steps} these {walks} walks are typically {typical} from zero; the root is {root}. "
+    "Softmax gives the highest of set {bunch} a share of {share}; divided by the root, {tamed}."
 )
 SLOPES = (
-    "At width {d} softmax gives the highest score {share}, and the steepest slope of a share is "
-    "{slope}. Divided by the root, {tamed} and {slope_tamed}."
+    "At width {d} softmax gives the highest score of set {bunch} a share of {share}, and the "
+    "steepest slope is {slope}. Divided by the root: {tamed} and {slope_tamed}."
 )
 
 
@@ -25,11 +25,13 @@ def hexed(steps: Array) -> list[str]:
     return [row.tobytes().hex() for row in np.packbits(steps > 0, axis=-1)]
 
 
-def walk(steps: Array, *, start: int, x_label: str, alt: str, slopes: bool = False) -> Live:
+def walk(
+    steps: Array, *, start: int, bunch: int, x_label: str, alt: str, slopes: bool = False
+) -> Live:
     """Draw walks of steps 1 or -1, one per row, and the shares of four after `start` steps.
 
-    Each four walks are the scores of one query with four keys. With `slopes`, the bars say how
-    much a share rises with its own score.
+    Each four walks are the scores of one query with four keys; the `bunch` to begin with counts
+    from 1. With `slopes`, the bars say how much a share rises with its own score.
     """
     walks, most = steps.shape
     if np.any(np.abs(steps) != 1) or walks % KEYS:
@@ -37,22 +39,15 @@ def walk(steps: Array, *, start: int, x_label: str, alt: str, slopes: bool = Fal
     sums = steps.cumsum(axis=-1)
     reach = float(max(np.abs(sums).max(), np.sqrt(most))) + 2
     ends = sums[:, start - 1]
-    scores = np.sort(ends[:KEYS])[::-1].astype(float)
+    chosen = slice(KEYS * (bunch - 1), KEYS * bunch)
+    scores = np.sort(ends[chosen])[::-1].astype(float)
     root = float(np.sqrt(start))
     shares = [softmax(scores), softmax(scores / root)]
     own = [p * (1 - p) for p in shares]
     titles = ["scores as they are", f"divided by √{start}"]
-    digits = [(2, 3), (2, 3)] if slopes else [(0, 2), (2, 2)]
-    banks = (
-        list(zip(shares, own, strict=True))
-        if slopes
-        else list(zip([scores, scores / root], shares, strict=True))
-    )
-    heads = (
-        [("share", "weight"), ("slope", "ink")]
-        if slopes
-        else [("score", "score"), ("share", "weight")]
-    )
+    banks = list(zip([scores, scores / root], shares, own, strict=True))
+    heads = [("score", "score"), ("share", "weight"), ("slope", "ink")][: 3 if slopes else 2]
+    across = 44.0 * len(heads)  # to the bars
     whole = 0.25 if slopes else 1.0
 
     def draw(width: float) -> Canvas:
@@ -65,10 +60,10 @@ def walk(steps: Array, *, start: int, x_label: str, alt: str, slopes: bool = Fal
         frame.y_axis([(at, number(at, 0)) for at in (-32, -16, 0, 16, 32)], "sum so far")
         origin, one = frame((0, 0)), frame((1, 1))
         unit = (one[0] - origin[0], origin[1] - one[1])
-        for bunch in range(walks // KEYS):
-            with canvas.part(f"bunch-{bunch + 1}"):
-                look = "score hair" + ("" if bunch else " chosen")
-                canvas.walks(steps[KEYS * bunch : KEYS * (bunch + 1)], origin, unit, look)
+        for one_bunch in range(1, walks // KEYS + 1):
+            with canvas.part(f"bunch-{one_bunch}"):
+                look = "score hair" + (" chosen" if one_bunch == bunch else "")
+                canvas.walks(steps[KEYS * (one_bunch - 1) : KEYS * one_bunch], origin, unit, look)
         edge = frame((start, 0))[0]
         with canvas.part("ahead"):
             canvas.rectangle(Box(edge, box.top - 1, right + 2, box.bottom + 1), "paper fill", 0.75)
@@ -84,27 +79,27 @@ def walk(steps: Array, *, start: int, x_label: str, alt: str, slopes: bool = Fal
             with canvas.part(f"dot-{j}"):
                 canvas.dot(frame((start, score)), "score")
 
-        full = 74.0 if narrow else 102.0
+        full = (162.0 if narrow else 190.0) - across
         canvas.frames["bars"] = [full / whole]
-        for bank, (first, second) in enumerate(banks):
+        for bank, columns in enumerate(banks):
             x, y = (182.0 * bank, box.bottom + 66) if narrow else (378.0, 12 + 158.0 * bank)
             with canvas.part(f"title-{bank}"):
                 canvas.text(x, y, titles[bank], bold=True)
-            for at, (head, _) in zip((38, 78), heads, strict=True):
-                canvas.text(x + at, y + ROW, head, "soft", anchor="end", size=NUMBER)
+            for place, (head, _) in enumerate(heads):
+                end = x + 38 + 42 * place
+                canvas.text(end, y + ROW, head, "soft", anchor="end", size=NUMBER)
             for j in range(KEYS):
                 row = y + (j + 2) * ROW
-                for place, value in enumerate((first[j], second[j])):
+                for place, (_, look) in enumerate(heads):
                     with canvas.part(f"number-{bank}-{place}-{j}"):
-                        text, look = number(float(value), digits[bank][place]), heads[place][1]
-                        bold = bool(place)
-                        canvas.text(x + 38 + 40 * place, row, text, look, anchor="end", bold=bold)
+                        text = number(float(columns[place][j]), (2 if bank else 0, 2, 3)[place])
+                        end, bold = x + 38 + 42 * place, place == len(heads) - 1
+                        canvas.text(end, row, text, look, anchor="end", bold=bold)
                 with canvas.part(f"bar-{bank}-{j}"):
-                    end = x + 86 + full * float(second[j]) / whole
-                    canvas.rectangle(
-                        Box(x + 86, row - 8, end, row + 8), f"{heads[1][1]} fill", 0.75
-                    )
-            canvas.path([(x + 86, y + 1.5 * ROW), (x + 86, y + 5.5 * ROW)], "axis", keep_off=0)
+                    end = x + across + full * float(columns[len(heads) - 1][j]) / whole
+                    canvas.rectangle(Box(x + across, row - 8, end, row + 8), f"{look} fill", 0.75)
+            axis = [(x + across, y + 1.5 * ROW), (x + across, y + 5.5 * ROW)]
+            canvas.path(axis, "axis", keep_off=0)
             canvas.height = y + 5.5 * ROW + 6
         canvas.height = max(canvas.height, box.bottom + 52)
         return canvas
@@ -113,13 +108,15 @@ def walk(steps: Array, *, start: int, x_label: str, alt: str, slopes: bool = Fal
         "walk",
         draw,
         alt=alt,
-        start={"d": start, "bunch": "1"},
+        start={"d": start, "bunch": str(bunch)},
         limits={"d": (1, most), "bunch": [str(1 + b) for b in range(walks // KEYS)]},
         data={"walks": hexed(steps), "slopes": slopes},
         says=SLOPES if slopes else SHARES,
         numbers={
             "d": str(start),
             "steps": f"{start} steps",
+            "walks": str(walks),
+            "bunch": f"{bunch} of {walks // KEYS}",
             "typical": number(float(np.sqrt((ends**2).mean())), 1),
             "root": number(root, 1),
             "share": number(float(shares[0][0]), 2),
@@ -127,8 +124,10 @@ def walk(steps: Array, *, start: int, x_label: str, alt: str, slopes: bool = Fal
             "slope": number(float(own[0].max())),
             "slope_tamed": number(float(own[1].max())),
         },
-        hint="The thick walks are the scores of one query with four keys; the bars are "
-        + ("how much a share rises with its own score." if slopes else "their shares."),
+        hint="The thick walks are the scores of one query with four keys, listed from the highest; "
+        + (
+            "a bar is how much a share rises with its own score." if slopes else "a bar is a share."
+        ),
         controls=[
             dial("Steps, one for each number of a key: d<sub>k</sub> =", "d", (1, most), 1),
             action("Four other keys", "next"),

@@ -9,7 +9,6 @@ from selfattn_ref.worked_examples.slips import SLIPS
 
 CATALOG = {
     "multiplied": "hidden-scores-are-zero",
-    "filled": "sentinel-too-small",
     "after": "mask-after-softmax",
 }
 
@@ -22,6 +21,8 @@ def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     if slip := CATALOG.get(rule):  # with the unit matrix for keys and values it returns weights
         unit = np.eye(len(scores))
         weights = SLIPS[slip](scores, unit, unit, mask=mask, scale=1.0)
+    elif rule == "filled":
+        weights = softmax(np.where(mask, scores, data["fill"]))
     elif rule == "added":
         with np.errstate(invalid="ignore"):
             weights = softmax(scores * mask + (1.0 - mask) * -np.inf)

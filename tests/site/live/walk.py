@@ -14,7 +14,8 @@ def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     ends = scaled_scores(query, keys, scale=1)[0]
     first = 4 * (int(state["bunch"]) - 1)
     four = keys[first : first + 4][np.argsort(-ends[first : first + 4])]
-    scores = [scaled_scores(query, four, scale=scale)[0] for scale in (1, None)]
+    whole = scaled_scores(query, four, scale=1)[0]  # sums of ones, so exact
+    scores = [whole, whole / np.sqrt(state["d"])]
     shares = [attention_weights(row[np.newaxis])[0] for row in scores]
     return {
         "scores": scores,
