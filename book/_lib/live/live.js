@@ -114,12 +114,15 @@ const bookFigures = (() => {
       this.set(part, { d });
     }
 
-    // Write names beside their points, [part, point] each, where nothing else is written.
-    labels(named) {
+    // Write names beside their points, [part, point] each, where nothing else is written; in a frame,
+    // if one is named, which reaches as far to all sides.
+    labels(named, frame, reach) {
+      const [left, low] = frame ? this.place(frame, [-reach, -reach]) : [0, this.height];
+      const [right, high] = frame ? this.place(frame, [reach, reach]) : [this.width, 0];
       const taken = named.map(([, [x, y]]) => [x - 5, y - 5, x + 5, y + 5]);
       const over = (a, b) => Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
       const cost = (box, own) => taken.reduce((sum, other, i) => sum + (i === own ? 0 : over(box, other)), 0) +
-        999 * (Math.max(0, -box[0]) + Math.max(0, box[2] - this.width) + Math.max(0, -box[1]) + Math.max(0, box[3] - this.height));
+        999 * (Math.max(0, left - box[0]) + Math.max(0, box[2] - right) + Math.max(0, high - box[1]) + Math.max(0, box[3] - low));
       named.forEach(([part, [x, y]], own) => {
         const text = this.parts[part].find((one) => one.localName === "text");
         if (!text.home) {
