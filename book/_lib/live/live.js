@@ -212,12 +212,12 @@ const bookFigures = (() => {
         else this.put(handle.put(this.state, from.map((x, i) => round(x + handle.step * steps * (way[i] || 0)))));
       };
       grip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // or the page would scroll
-      grip.onpointerdown = (event) => {
+      const press = (named) => (event) => {
         if (event.button) return;
         event.preventDefault();
         const [x, y] = this.point(view, event); // of two that overlap, the nearer
         const far = view.grips.map((_, i) => Math.hypot(...view.place(this.handles[i].frame, this.handles[i].at(this.state)).map((at, axis) => at - [x, y][axis])));
-        const held = far.indexOf(Math.min(...far)), { frame, at, put } = this.handles[held], began = this.state;
+        const held = named ? view.grips.indexOf(grip) : far.indexOf(Math.min(...far)), { frame, at, put } = this.handles[held], began = this.state;
         const from = view.place(frame, at(this.state)), off = [from[0] - x, from[1] - y];
         view.grips[held].focus({ preventScroll: true });
         grip.setPointerCapture(event.pointerId);
@@ -231,6 +231,12 @@ const bookFigures = (() => {
           this.root.classList.remove("held");
         };
       };
+      grip.onpointerdown = press(false);
+      for (const word of view.parts[handle.label] || []) { // its name is dragged as well
+        word.classList.add("named");
+        word.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+        word.onpointerdown = press(true);
+      }
       view.svg.append(grip);
       return grip;
     }
