@@ -117,8 +117,8 @@ const bookFigures = (() => {
     // Write names beside their points, [part, point] each, where nothing else is written; in a frame,
     // if one is named, which reaches as far to all sides.
     labels(named, frame, reach) {
-      const [left, low] = frame ? this.place(frame, [-reach, -reach]) : [0, this.height];
-      const [right, high] = frame ? this.place(frame, [reach, reach]) : [this.width, 0];
+      const whole = [this.width, this.height], corners = frame ? [[-reach, reach], [reach, -reach]].map((at) => this.place(frame, at)) : [[0, 0], whole];
+      const [left, high, right, low] = corners.flat().map((edge, i) => Math.max(0, Math.min(whole[i % 2], edge)));
       const taken = named.map(([, [x, y]]) => [x - 5, y - 5, x + 5, y + 5]);
       const over = (a, b) => Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
       const cost = (box, own) => taken.reduce((sum, other, i) => sum + (i === own ? 0 : over(box, other)), 0) +
