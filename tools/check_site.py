@@ -187,8 +187,9 @@ def _scripts(page: Page) -> list[str]:
 
 
 def _is_data(script: Page) -> bool:
-    """Tell whether an element is a block of JSON-LD, which no browser runs."""
-    if dict(script.attrib) != {"type": "application/ld+json"}:
+    """Tell whether an element is a block of JSON or JSON-LD, which no browser runs."""
+    kinds = {"application/ld+json", "application/json"}
+    if script.get("type") not in kinds or set(script.attrib) - {"type", "id"}:
         return False
     try:
         return isinstance(json.loads(script.text or ""), dict)

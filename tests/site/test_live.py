@@ -223,6 +223,7 @@ class TestFigure:
                 texts.append(grip.get_attribute("aria-valuetext"))
                 assert texts[0] == texts[2] != texts[1], grip.get_attribute("aria-label")
             for dial in root.locator("input[type=range]").all():
+                assert dial.get_attribute("aria-label")
                 before = dial.get_attribute("aria-valuetext")
                 dial.press("End")
                 dial.press("ArrowLeft")

@@ -44,11 +44,12 @@ def dial(
     its limits and its step are exponents.
     """
     low, _, high = ends.partition("|")
+    name = re.sub("<.*?>|[ =:]+$", "", label)  # the output takes the one that the label gives
     before, after = (f"<small>{escape(end)}</small>" if ends else "" for end in (low, high))
     return (
         f'<label class="dial"><span>{label} <output></output></span>{before}'
-        f'<input type="range" data-key="{key}" min="{limits[0]:g}" max="{limits[1]:g}" '
-        f'step="{step:g}"{" data-log" if log else ""}>{after}</label>'
+        f'<input type="range" aria-label="{name}" data-key="{key}" min="{limits[0]:g}" '
+        f'max="{limits[1]:g}" step="{step:g}"{" data-log" if log else ""}>{after}</label>'
     )
 
 

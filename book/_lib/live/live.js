@@ -114,12 +114,15 @@ const bookFigures = (() => {
       this.set(part, { d });
     }
 
-    // Write names beside their points, [part, point] each, where nothing else is written.
-    labels(named) {
+    // Write names beside their points, [part, point] each, where nothing else is written; in a frame,
+    // if one is named, which reaches as far to all sides.
+    labels(named, frame, reach) {
+      const whole = [this.width, this.height], corners = frame ? [[-reach, reach], [reach, -reach]].map((at) => this.place(frame, at)) : [[0, 0], whole];
+      const [left, high, right, low] = corners.flat().map((edge, i) => Math.max(0, Math.min(whole[i % 2], edge)));
       const taken = named.map(([, [x, y]]) => [x - 5, y - 5, x + 5, y + 5]);
       const over = (a, b) => Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
       const cost = (box, own) => taken.reduce((sum, other, i) => sum + (i === own ? 0 : over(box, other)), 0) +
-        999 * (Math.max(0, -box[0]) + Math.max(0, box[2] - this.width) + Math.max(0, -box[1]) + Math.max(0, box[3] - this.height));
+        999 * (Math.max(0, left - box[0]) + Math.max(0, box[2] - right) + Math.max(0, high - box[1]) + Math.max(0, box[3] - low));
       named.forEach(([part, [x, y]], own) => {
         const text = this.parts[part].find((one) => one.localName === "text");
         if (!text.home) {
@@ -197,35 +200,43 @@ const bookFigures = (() => {
       const grip = make("g", { class: "grip", tabindex: 0, role: "slider", "aria-label": handle.name });
       grip.append(make("circle", { r: 18 }), make("circle", { class: "halo", r: 11 }));
       const limits = this.limits[handle.key] || [];
-      const [low, high] = Array.isArray(limits[0]) ? limits[0] : limits;
+      const [low, high] = handle.reach || (Array.isArray(limits[0]) ? limits[0] : limits);
       if (low !== undefined) { grip.setAttribute("aria-valuemin", low); grip.setAttribute("aria-valuemax", high); }
       grip.onkeydown = (event) => {
         const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
         if (!way && event.key !== "Home") return;
         event.preventDefault();
-        const step = handle.step * (event.shiftKey ? 5 : 1), from = handle.at(this.state);
-        this.put(way ? handle.put(this.state, from.map((x, i) => round(x + step * (way[i] || 0)))) : handle.put(this.state, handle.at(this.start)));
+        const steps = event.shiftKey ? 5 : 1, from = handle.at(this.state);
+        if (!way) this.put(handle.put(this.state, handle.at(this.start)));
+        else if (handle.press) this.put(handle.press(this.state, way.map((one) => one * steps)));
+        else this.put(handle.put(this.state, from.map((x, i) => round(x + handle.step * steps * (way[i] || 0)))));
       };
       grip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // or the page would scroll
-      grip.onpointerdown = (event) => {
+      const press = (named) => (event) => {
         if (event.button) return;
         event.preventDefault();
         const [x, y] = this.point(view, event); // of two that overlap, the nearer
         const far = view.grips.map((_, i) => Math.hypot(...view.place(this.handles[i].frame, this.handles[i].at(this.state)).map((at, axis) => at - [x, y][axis])));
-        const held = far.indexOf(Math.min(...far)), { frame, at, put } = this.handles[held];
+        const held = named ? view.grips.indexOf(grip) : far.indexOf(Math.min(...far)), { frame, at, put } = this.handles[held], began = this.state;
         const from = view.place(frame, at(this.state)), off = [from[0] - x, from[1] - y];
         view.grips[held].focus({ preventScroll: true });
         grip.setPointerCapture(event.pointerId);
         this.root.classList.add("held");
         grip.onpointermove = (moved) => {
           const now = this.point(view, moved);
-          this.put(put(this.state, view.value(frame, [now[0] + off[0], now[1] + off[1]]).map((value) => Number(value.toFixed(2)))));
+          this.put(put(this.state, view.value(frame, [now[0] + off[0], now[1] + off[1]]).map((value) => Number(value.toFixed(2))), began));
         };
         grip.onpointerup = grip.onpointercancel = () => {
           grip.onpointermove = null;
           this.root.classList.remove("held");
         };
       };
+      grip.onpointerdown = press(false);
+      for (const word of view.parts[handle.label] || []) { // its name is dragged as well
+        word.classList.add("named");
+        word.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+        word.onpointerdown = press(true);
+      }
       view.svg.append(grip);
       return grip;
     }
@@ -333,11 +344,11 @@ const bookFigures = (() => {
       for (const view of this.views) {
         view.switches.forEach((cell) => cell.tell());
         view.grips.forEach((grip, i) => {
-          const { at, text, frame, name } = this.handles[i], value = at(this.shown);
+          const { at, text, frame, name, now } = this.handles[i], value = at(this.shown);
           const [x, y] = view.place(frame, value).map(pixel);
           grip.setAttribute("transform", `translate(${x} ${y})`);
           grip.setAttribute("aria-label", typeof name === "function" ? name(this.state) : name);
-          grip.setAttribute("aria-valuenow", round(value[0]));
+          grip.setAttribute("aria-valuenow", round(now ? now(this.state, this.result) : value[0]));
           grip.setAttribute("aria-valuetext", text(this.state, this.result));
         });
       }

@@ -103,7 +103,7 @@ def one_turn(
         },
         says=f"Turned by {{angle}} degrees and {{long}} times as long, *{asks}* listens to "
         f"*{heard}* with {{forth}}, and *{heard}* to *{asks}* with {{back}}; {{who}} prefers the "
-        "other to itself.",
+        "other to itself{third}.",
         numbers={
             "angle": "0",
             "long": number(size, 2),
@@ -111,7 +111,9 @@ def one_turn(
             "back": number(weights[pair[::-1]], 2),
             "who": "neither",
         },
-        hint="Drag the tip of the arrow, or select it and use the arrow keys.",
+        phrases={"third": ""},
+        hint="Drag the tip around, or pull it to another length, or select it and turn it (← →) "
+        "or stretch it (↑ ↓) with the arrow keys.",
         controls=[
             group(
                 "Matrix",

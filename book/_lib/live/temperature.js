@@ -2,7 +2,8 @@
 (() => {
   "use strict";
   const { define, number, vector, softmax, dot } = bookFigures;
-  const short = (value) => String(Number(value.toPrecision(2)));
+  const short = (value) => String(Number(value.toPrecision(3)));
+  const share = (value) => (value > 0 && value < 0.005 ? "< 0.01" : number(value)); // no weight is 0
 
   define("temperature", {
     compute({ at }, { scores, inverse, values }) {
@@ -17,10 +18,10 @@
       const x = Math.log10(at), [, base] = view.place("columns", [0, 0]);
       view.move("now", view.place("curves", [x, 1]));
       data.curves.forEach(([i, j], k) => view.move(`dot-${k}`, view.place("curves", [x, weights[i][j]])));
-      weights.forEach((row, i) => row.forEach((share, j) => {
-        const [, y] = view.place("columns", [0, share]), part = `share-${i}-${j}`;
+      weights.forEach((row, i) => row.forEach((weight, j) => {
+        const [, y] = view.place("columns", [0, weight]), part = `share-${i}-${j}`;
         view.set(`column-${i}-${j}`, { y, height: base - y });
-        view.text(part, number(share));
+        view.text(part, view.frames.entropy ? share(weight) : number(weight));
         view.move(part, [Number(view.parts[part][0].dataset.at.split(" ")[0]), y]);
       }));
       if (view.frames.entropy) {
@@ -32,7 +33,7 @@
     says({ at }, { weights, entropy, found }) {
       const said = { at: short(at) };
       weights.forEach((row, i) => {
-        Object.assign(said, { [`weights_${i}`]: vector(row), [`entropy_${i}`]: number(entropy[i]) });
+        Object.assign(said, { [`weights_${i}`]: `(${row.map(share).join(", ")})`, [`ratio_${i}`]: share(Math.min(...row) / Math.max(...row)), [`entropy_${i}`]: number(entropy[i]) });
         if (found[i]) said[`found_${i}`] = vector(found[i], 0);
       });
       return said;

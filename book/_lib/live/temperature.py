@@ -25,6 +25,7 @@ def temperature(
     poles: tuple[str, str],
     y_label: str,
     says: str,
+    hint: str,
     alt: str,
     values: Array | None = None,
     inverse: bool = False,
@@ -34,8 +35,8 @@ def temperature(
 
     A row has a name or "", and its scores have `names`. A curve is (row, column, name, look).
     `dialed` is the word for the temperature; its ends are named at the dial, `ends`, and below the
-    curves, `poles`. The sentence may use {at}, and for each row {weights_0}, {entropy_0} and
-    {found_0}, its average of the `values`.
+    curves, `poles`. The sentence may use {at}, and for each row {weights_0}, {ratio_0} of the
+    least to the largest, {entropy_0} and {found_0}, its average of the `values`.
     """
     rows = np.array(list(scores.values()))
     count = len(names)
@@ -124,6 +125,7 @@ def temperature(
     said: dict[str, str] = {"at": f"{start:g}"}
     for i, row in enumerate(now):
         said[f"weights_{i}"] = as_text(row)
+        said[f"ratio_{i}"] = number(float(row.min() / row.max()), 2)
         said[f"entropy_{i}"] = number(float(spread[i]), 2)
         if values is not None:
             said[f"found_{i}"] = as_text(row @ values, 0)
@@ -138,6 +140,6 @@ def temperature(
         data=data | {"curves": [(i, j) for i, j, _, _ in curves]},
         says=says,
         numbers=said,
-        hint="Turn the dial: line and columns follow.",
+        hint=hint,
         controls=[dial(dialed.capitalize(), "at", exponents, 0.02, ends="|".join(ends), log=True)],
     )

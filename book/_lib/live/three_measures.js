@@ -3,7 +3,7 @@
   "use strict";
   const { define, number, dot } = bookFigures;
   const MEASURES = ["dot", "cosine", "distance"];
-  const HOW = { dot: "farther along bat wins", cosine: "the smaller angle wins", distance: "the shorter way wins" };
+  const HOW = { dot: "farther in bat’s direction", cosine: "the smaller angle wins", distance: "the shorter way wins" };
   const size = (a) => Math.hypot(...a);
   const minus = (a, b) => [a[0] - b[0], a[1] - b[1]];
   const times = (s, a) => [s * a[0], s * a[1]];
@@ -37,14 +37,14 @@
       };
       const over = MEASURES.map((name) => dot(lines[name][0], x) - lines[name][1]), best = {};
       MEASURES.forEach((name, i) => {
-        const known = values[name].every(isFinite);
-        best[name] = !known ? "none" : Math.abs(over[i]) < 1e-9 ? "both" : words[over[i] > 0 ? 2 : 1];
+        const [one, other] = values[name].map((value) => number(value)); // as far as the numbers show
+        best[name] = !values[name].every(isFinite) ? "none" : one === other ? "both" : words[over[i] > 0 ? 2 : 1];
       });
       return { values, lines, over, best };
     },
 
     handles: ["bat", "cave", "racket"].map((key) => ({
-      key, frame: "plane", name: key,
+      key, frame: "plane", name: key, label: `name-${key}`,
       put: (state, point) => ({ [key]: point.map((x) => (Math.abs(x - Math.round(x)) < 0.08 ? Math.round(x) : x)) }), // ties can be reached
     })),
 

@@ -11,7 +11,7 @@ from book._lib.page import number
 
 REACH = (-1.5, 5.5)  # of the plane, to both sides
 MEASURES = {  # name, the look of its line, what wins
-    "dot": ("dot product", "", "farther along bat wins"),
+    "dot": ("dot product", "", "farther in bat’s direction"),
     "cosine": ("cosine", " dashed", "the smaller angle wins"),
     "distance": ("distance", " dotted", "the shorter way wins"),
 }
@@ -132,8 +132,8 @@ def three_measures(
 
 
 def _best(pair: Array, words: Sequence[str], measure: str) -> str:
-    """Return the most similar word, or nothing for a tie."""
-    if np.isclose(pair[0], pair[1], rtol=1e-9):
+    """Return the most similar word, or nothing for a tie as far as the numbers show."""
+    if number(pair[0], 2) == number(pair[1], 2):
         return ""
     return words[1 + int(pair.argmin() if measure == "distance" else pair.argmax())]
 

@@ -29,7 +29,7 @@
   define("two_matrices", {
     compute(state) {
       const rows = (role) => NAMES.map((name) => state[`${role}_${name}`]);
-      const query = rows("query"), key = state.matrices === "one" ? query : rows("key");
+      const key = rows("key"), query = state.matrices === "one" ? key : rows("query");
       const score = query.map((q) => key.map((k) => dot(q, k))), [[a, b], [c, d]] = score;
       const symmetric = !more(b, c) && !more(c, b);
       // Whether one matrix could do it: no vector may score below 0 with itself, so no eigenvalue is.
@@ -38,28 +38,31 @@
     },
 
     handles: ROLES.flatMap((role) => NAMES.map((name) => {
-      const own = `${role}_${name}`, key = (state) => (state.matrices === "one" ? `query_${name}` : own);
-      return { key: own, frame: role, name: `${role} of ${name}`, at: (state) => state[key(state)], put: (state, point) => ({ [key(state)]: within(point) }), text: (state) => vector(state[key(state)]) };
+      const own = `${role}_${name}`, key = (state) => (state.matrices === "one" ? `key_${name}` : own);
+      const asks = role === "query" ? { asks: name } : {};
+      return { key: own, frame: role, name: `${role} of ${name}`, label: `name-${own}`, at: (state) => state[key(state)], put: (state, point) => ({ [key(state)]: within(point), ...asks }), text: (state) => vector(state[key(state)]) };
     })),
 
     acts: {
-      both: (figure) => figure.put(Object.fromEntries(Object.entries(figure.state).map(([key, row]) => [key, key === "matrices" ? row : turned(row)])), true),
-      keys: (figure) => figure.put({ matrices: "two", ...Object.fromEntries(NAMES.map((name, i) => [`key_${name}`, turned(figure.result.key[i])])) }, true),
+      both: (figure) => figure.put(Object.fromEntries(Object.entries(figure.state).map(([key, row]) => [key, Array.isArray(row) ? turned(row) : row])), true),
+      keys: (figure) => figure.put({ matrices: "two", ...Object.fromEntries(NAMES.flatMap((name, i) => [[`query_${name}`, figure.result.query[i]], [`key_${name}`, turned(figure.result.key[i])]])) }, true),
     },
 
     draw(view, state, result, { data: { strength } }) {
+      const asker = NAMES.indexOf(state.asks);
       for (const role of ROLES) {
         const place = (point) => view.place(role, point), rows = result[role];
         sheet(view, role, `grid-${role}`, rows, range(-SHEET, SHEET));
         sheet(view, role, `axes-${role}`, rows, [0]);
         NAMES.forEach((name, i) => {
           view.arrow(`${role}_${name}`, place([0, 0]), place(rows[i]));
-          if (role === "key") view.text(`name-key_${name}`, `${name} ${number(result.score[1][i])}`);
+          if (role === "key") view.text(`name-key_${name}`, `${name} ${number(result.score[asker][i])}`);
         });
-        view.labels(NAMES.map((name, i) => [`name-${role}_${name}`, place(rows[i])]));
+        view.labels(NAMES.map((name, i) => [`name-${role}_${name}`, place(rows[i])]), role, REACH);
       }
-      levels(view, result.query[1]);
-      view.arrow("asks", view.place("key", [0, 0]), view.place("key", result.query[1]));
+      levels(view, result.query[asker]);
+      view.text("asker", `keys, scored by “${state.asks}”`);
+      view.arrow("asks", view.place("key", [0, 0]), view.place("key", result.query[asker]));
       for (const block of [...ROLES, "score", "weight"]) {
         result[block].forEach((row, i) => row.forEach((value, j) => view.text(`number-${block}${i}${j}`, number(value))));
       }
@@ -75,7 +78,8 @@
       return {
         forth: number(weight[1][0]), back: number(weight[0][1]),
         who: more(b, a) && more(c, d) ? "each" : more(b, a) ? "only cat" : more(c, d) ? "only it" : "neither",
-        verdict: single ? "symmetric: one matrix can do this" : `${symmetric ? "symmetric, and yet" : "not symmetric, so"} two matrices are needed`,
+        verdict: state.matrices === "one" ? "symmetric, as one matrix always makes it" : single ? "symmetric: one matrix could make it, too" :
+          `${symmetric ? "symmetric, but some vector scores itself below 0" : "not symmetric"}, so two matrices are needed`,
       };
     },
   });

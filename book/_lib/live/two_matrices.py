@@ -37,7 +37,8 @@ def two_matrices(w_query: Array, w_key: Array, weights: Array, *, alt: str) -> L
         gap = 10 if width == PHONE else 24
         across = (width - gap) / 2
         canvas.text(0, 10, "queries", "query", bold=True)
-        canvas.text(across + gap, 10, f"keys, scored by “{second}”", "key", bold=True)
+        with canvas.part("asker"):
+            canvas.text(across + gap, 10, f"keys, scored by “{second}”", "key", bold=True)
         for role, matrix, left in (("query", w_query, 0.0), ("key", w_key, across + gap)):
             box = Box(left, 34, left + across, 34 + across)
             frame = Frame(canvas, box, (-REACH, REACH, -REACH, REACH))
@@ -90,8 +91,9 @@ def two_matrices(w_query: Array, w_key: Array, weights: Array, *, alt: str) -> L
         "two_matrices",
         draw,
         alt=alt,
-        start={"matrices": "two"} | rows,
-        limits={"matrices": ("two", "one")} | dict.fromkeys(rows, (-LONGEST, LONGEST)),
+        start={"matrices": "two", "asks": second} | rows,
+        limits={"matrices": ("two", "one"), "asks": NAMES}
+        | dict.fromkeys(rows, (-LONGEST, LONGEST)),
         data={"strength": STRENGTH},
         says=f"*{second.capitalize()}* listens to *{first}* with {{forth}}, *{first}* to "
         f"*{second}* with {{back}}; {{who}} prefers the other to itself. *M* is {{verdict}}.",

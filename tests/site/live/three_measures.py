@@ -21,7 +21,7 @@ def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
         "values": dict(zip(names, (dot, cosine, distance), strict=True)),
         "over": over,
         "best": {
-            name: data["words"][2 if ahead > 0 else 1]
-            for name, ahead in zip(names, over, strict=True)
+            name: "both" if round(a, 2) == round(b, 2) else data["words"][2 if ahead > 0 else 1]
+            for name, (a, b), ahead in zip(names, (dot, cosine, distance), over, strict=True)
         },
     }

@@ -11,7 +11,7 @@ def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     query, key = (
         np.array([state[f"{role}_{name}"] for name in ("cat", "it")]) for role in ("query", "key")
     )
-    key = query if state["matrices"] == "one" else key
+    query = key if state["matrices"] == "one" else query
     score = scaled_scores(query, key, scale=1.0)
     symmetric = abs(score[0, 1] - score[1, 0]) <= 0.005
     return {
