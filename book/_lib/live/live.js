@@ -44,7 +44,7 @@ const bookFigures = (() => {
       this.parts = {};
       for (const one of svg.querySelectorAll("[data-part]")) (this.parts[one.dataset.part] ||= []).push(one);
       [this.width, this.height] = svg.getAttribute("viewBox").split(" ").slice(2).map(Number);
-      const picture = make("g", { "aria-hidden": true });
+      const picture = this.picture = make("g", { class: "drawn", "aria-hidden": true });
       picture.append(...svg.childNodes);
       svg.append(picture);
       svg.removeAttribute("aria-hidden");
@@ -237,7 +237,7 @@ const bookFigures = (() => {
         word.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
         word.onpointerdown = press(true);
       }
-      view.svg.append(grip);
+      view.picture.before(grip); // its ring stands behind the names
       return grip;
     }
 

@@ -15,7 +15,7 @@ REACH = 3.3  # of both planes, to all sides
 LONGEST = 3  # a row of a matrix
 SHEET = 8  # the part of the plane that is moved reaches from minus this to this
 STRONG = 4  # a score that has its color in full
-STRENGTH = {role: palette.strongest(role) for role in ("score", "negative", "weight")}
+STRENGTH = {role: palette.strongest(role) for role in ("score", "negative")}
 
 
 def two_matrices(w_query: Array, w_key: Array, weights: Array, *, alt: str) -> Live:
@@ -118,7 +118,7 @@ def two_matrices(w_query: Array, w_key: Array, weights: Array, *, alt: str) -> L
 def entries(
     canvas: Canvas, corner: tuple[float, float], wide: float, matrix: Array, role: str
 ) -> None:
-    """Draw the numbers of a matrix, a score as strong as it is, a weight with a bar as long."""
+    """Draw the numbers of a matrix, a score as strong as it is, a weight with a bar below it."""
     for (i, j), value in np.ndenumerate(matrix):
         x, y = corner[0] + j * wide, corner[1] + 30 * i
         cell = Box(x, y, x + wide - 2, y + 28)
@@ -130,8 +130,8 @@ def entries(
         if role == "weight":
             canvas.frames["bar"] = [wide - 2]
             with canvas.part(f"bar-{i}{j}"):
-                bar = cell._replace(right=x + value * (wide - 2))
-                canvas.rectangle(bar, "weight fill", STRENGTH[role])
+                bar = cell._replace(top=cell.bottom - 4, right=x + value * (wide - 2))
+                canvas.rectangle(bar, "weight fill")
         with canvas.part(f"number-{role}{i}{j}"):
             middle = ((cell.left + cell.right) / 2, (cell.top + cell.bottom) / 2)
             canvas.text(*middle, number(value, 2), "cell", anchor="middle", size=NUMBER)
