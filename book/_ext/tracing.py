@@ -5,6 +5,7 @@ that a page loads when a reader points at a number. Without script, the page of 
 table of the steps.
 """
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -257,42 +258,56 @@ class Trace:
         return found
 
     def document(self) -> dict[str, Any]:
-        """Return all that a script needs, by matrix and entry."""
-        from examples import heads
+        """Return all that a script needs, by matrix and entry.
 
-        entries, heads_of = {}, {}
-        for name, matrix in self.known.items():
+        Of an entry: its number, the lines that make it, what they take, where it is used, and the
+        head and foot of what is said.
+        """
+        entries = {}
+        for at, (name, matrix) in enumerate(self.known.items()):
             if matrix.values.dtype == bool:
                 continue
             rows, columns = matrix.values.shape
-            at = self.names.index(name)
-            if matrix.given:
-                words = [
-                    heads(matrix.given, self.data, n, axis) for n, axis in ((rows, 1), (columns, 0))
-                ]
-                if any(not word.isdigit() for axis in words for word in axis):
-                    heads_of[at] = words
-            entries[at] = [
-                [
-                    [short(matrix.values[i, j]), *self.lines(name, i, j), self.uses(name, i, j)]
-                    for j in range(columns)
-                ]
-                for i in range(rows)
-            ]
-        given = [self.known[name].given for name in self.names]
-        described = {**self.data["inputs"], **self.data["expected"]}
-        about = {
-            k: ("Given. " if name in self.data["inputs"] else "") + described[name]["description"]
-            for k, name in enumerate(given)
-            if name and self.names[k] not in self.made
-        }
-        return {
-            "names": self.names,
-            "flat": [k for k, name in enumerate(self.names) if self.is_flat(name)],
-            "heads": heads_of,
-            "about": about,
-            "entries": entries,
-        }
+            entries[at] = [[self.entry(name, i, j) for j in range(columns)] for i in range(rows)]
+        return {"names": self.names, "entries": entries}
+
+    def entry(self, name: str, i: int, j: int) -> list[Any]:
+        """Return all that is said about an entry."""
+        from examples import heads
+
+        matrix = self.known[name]
+        value = short(matrix.values[i, j])
+        lines, made_of = self.lines(name, i, j)
+        uses = self.uses(name, i, j)
+        words: list[str] = []
+        if matrix.given and not self.is_flat(name):
+            for axis, (noun, place) in enumerate((("column", j), ("row", i))):
+                word = heads(matrix.given, self.data, matrix.values.shape[1 - axis], axis)[place]
+                if not word.isdigit():
+                    words.insert(0, html.escape(word if " " in word else f"{noun} {word}"))
+        told = f"{named(name)}{self.index(name, i, j)} = {value}"
+        title = f"<b>{told}</b> <span>{', '.join(words)}</span>"
+        foot = [f"Used next: {'; '.join(map(self.place, uses))}"] if uses else []
+        if any("≈" in line for line in lines):
+            foot.append("≈: computed with all digits, shown with four.")
+        if not lines and matrix.given:
+            given = matrix.given in self.data["inputs"]
+            group = self.data["inputs" if given else "expected"]
+            text = html.escape(group[matrix.given]["description"])
+            lines = ["Given. " * given + text]
+        return [value, lines, made_of, uses, title, "<br>".join(foot)]
+
+    def index(self, name: str, i: int, j: int) -> str:
+        """Write the index of an entry."""
+        return f"[{j}]" if self.is_flat(name) else f"[{i}, {j}]"
+
+    def place(self, place: Place) -> str:
+        """Write where something is used."""
+        name, kind, *at = self.names[place[0]], *place[1:]
+        if kind == "e":
+            return f"{named(name)}{self.index(name, *at)}"
+        line = "row" if kind == "r" else "column"
+        return named(name) if self.is_flat(name) else f"{named(name)}, {line} {at[0]}"
 
     def is_flat(self, name: str) -> bool:
         """Tell whether an array has one axis."""

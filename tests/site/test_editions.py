@@ -9,12 +9,11 @@ from typing import Any
 import pikepdf
 import pytest
 from lxml import html
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tools.check_site import check_site
 from tools.edition import combined, printed, published
 from tools.serve_book import SITE
-from tools.site.visit import launched
 
 LESSON = "causal/masking.html"
 PAGES = (
@@ -26,9 +25,10 @@ PAGES = (
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Page]:
-    with launched() as browser:
-        yield browser.new_page()
+def tab(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="module")

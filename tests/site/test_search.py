@@ -41,7 +41,7 @@ def test_the_keyboard_goes_through_the_results_and_back(page: Page, address: str
     page.locator("dialog input").wait_for()
     page.keyboard.type("SA016")
     page.locator(".found a").first.wait_for()
-    assert "Found in" in page.get_by_role("status").inner_text()
+    assert "Found in" in page.locator("[role=search] [role=status]").inner_text()
     page.keyboard.press("ArrowDown")
     assert focus() == f"{address}SA016/index.html"
     page.keyboard.press("End")
@@ -87,7 +87,9 @@ def test_a_folded_proof_opens_when_one_comes_to_it(page: Page, address: str) -> 
 def test_a_slip_is_named(page: Page, address: str) -> None:
     page.goto(f"{address}search.html?q=casual")
     page.locator(".found a").first.wait_for()
-    assert "Showing results for “causal”" in page.get_by_role("status").inner_text()
+    assert (
+        "Showing results for “causal”" in page.locator("[role=search] [role=status]").inner_text()
+    )
 
 
 def test_what_is_not_there_leads_on(page: Page, address: str) -> None:

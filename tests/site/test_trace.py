@@ -51,7 +51,7 @@ def test_a_pointer_lights_up_what_made_a_number(opened: Any) -> None:
     cell.hover()
     panel = page.locator(".trace")
     panel.wait_for()
-    value, lines, _, _ = facts["entries"][str(facts["names"].index("weights_money"))][1][2]
+    value, lines, *_ = facts["entries"][str(facts["names"].index("weights_money"))][1][2]
     assert f"weights_money[1, 2] = {value}" in panel.inner_text()
     assert panel.locator(".made").count() == len(lines) == 3
     lit = page.locator("table[data-array=scores_money] .lit")

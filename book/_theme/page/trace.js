@@ -44,22 +44,14 @@ const bookTrace = (() => {
     show(i, j) {
       clearTimeout(later);
       if (!known[this.example]) return load(this.example, () => this.show(i, j));
-      const { names, flat, heads, about, entries } = known[this.example], at = this.number();
+      const { entries } = known[this.example], at = this.number();
       if (!entries[at]) return;
       this.i = i;
       this.j = j;
       now = { box: this };
-      const row = this.rows[i], [value, lines, from, next] = entries[at][row][j];
-      const named = (k) => names[k].replace(/^(.* of )?(.*)$/, "$1<code>$2</code>");
-      const index = (k, a, b) => (flat.includes(k) ? `[${b}]` : `[${a}, ${b}]`);
-      const axis = (noun, word) => (/^\d+$/.test(word) ? "" : / /.test(word) ? word : `${noun} ${word}`);
-      const words = heads[at] && !flat.includes(at) ? [axis("row", heads[at][0][row]), axis("column", heads[at][1][j])].filter(Boolean).join(", ") : "";
-      const place = ([k, kind, a, b]) => named(k) + (kind === "e" ? index(k, a, b) : flat.includes(k) ? "" : kind === "r" ? `, row ${a}` : `, column ${a}`);
-      panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' +
-        `<p><b>${named(at)}${index(at, row, j)} = ${value}</b> <span>${words}</span> <small>${this.example}</small></p>` +
-        (lines.length ? lines.map((line) => `<p class="made">${line}</p>`).join("") : `<p>${about[at] || ""}</p>`) +
-        (next.length ? `<p class="uses">Used next: ${next.map(place).join("; ")}</p>` : "") +
-        (/≈/.test(lines.join()) ? '<p class="uses">≈: computed with all digits, shown with four.</p>' : "");
+      const [, lines, from, next, title, uses] = entries[at][this.rows[i]][j];
+      panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' + `<p>${title} <small>${this.example}</small></p>` +
+        lines.map((line) => `<p class="made">${line}</p>`).join("") + `<p class="uses">${uses}</p>`;
       panel.firstChild.onclick = () => hide();
       clear();
       this.cells[i][j].classList.add("here");
