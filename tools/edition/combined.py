@@ -187,6 +187,11 @@ def _strip(page: Page, below: int) -> None:
         is_output = code.xpath("boolean(ancestor::div[contains(@class, 'cell_output')])")
         if not is_output or code.text_content().count("\n") <= UNBROKEN:
             code.classes.add("whole")
+    for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
+        drawing = picture.getparent()  # a drawing as any other, with its sentence below
+        drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
+        drawing.addnext(drawing[-1])
+        drawing[:] = list(picture)
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
 
