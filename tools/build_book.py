@@ -53,6 +53,7 @@ ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # The kernels listen on this machine only, for the seconds that a page takes.
 KERNEL_NOTE = "[IPKernelApp] WARNING | Kernel is running over TCP without encryption"
+PLACE_NOTE = "The HTML pages are in"  # for a moment: the summary says where they end
 CHECKED = re.compile(r"^SA\d{3} checked:")
 
 Record = dict[str, Any]
@@ -233,7 +234,7 @@ def run_sphinx(process: subprocess.Popen[str], pages: list[str] | None) -> Itera
             os.write(process.stdin.fileno(), f"{json.dumps({'pages': pages})}\n".encode())
         for line in process.stdout:
             plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
-            if not plain.startswith(KERNEL_NOTE):
+            if not plain.startswith((KERNEL_NOTE, PLACE_NOTE)):
                 print(plain, flush=True)
                 yield plain
     if process.returncode:

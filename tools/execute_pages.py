@@ -7,11 +7,15 @@ executed again by Sphinx, which reports it.
 import logging
 import multiprocessing
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from jupyter_cache import get_cache
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
+from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
+from traitlets.config import Config
 
 from tools.fingerprint import cache_folder
 
@@ -23,6 +27,23 @@ WORKERS = (os.cpu_count() or 1) + 1
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 KERNELS = {"PYTHONHASHSEED": "0", **dict.fromkeys(THREADS, "1")}
+
+
+class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no types
+    """Talks with a kernel through files: two that start at once may choose the same port."""
+
+    @staticmethod
+    def execute(project_nb: Any, data: ProcessData) -> ExecutionResult:
+        """Execute one page."""
+        with tempfile.TemporaryDirectory() as folder:
+            through = {"transport": "ipc", "ip": f"{folder}/kernel"} if os.name == "posix" else {}
+            return single_nb_execution(
+                project_nb.nb,
+                cwd=str(Path(project_nb.uri).parent),
+                timeout=data.timeout,
+                allow_errors=data.allow_errors,
+                config=Config(KernelManager=through),
+            )
 
 
 def execute(chosen: Iterable[Path] | None = None) -> None:
@@ -40,7 +61,7 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
         return
     multiprocessing.log_to_stderr(logging.INFO + 1)
     with multiprocessing.Pool(WORKERS) as pool:
-        for _ in pool.imap_unordered(ExecutionWorkerLocalMProc(), missing):
+        for _ in pool.imap_unordered(Worker(), missing):
             pass
 
 

@@ -22,7 +22,7 @@ from relations import Made, Matrix, Relations
 from sphinx.application import Sphinx
 
 Array = NDArray[Any]
-Place = list[Any]  # the number of a matrix, "r" or "c", and which row or column
+Place = list[Any]  # the number of a matrix, "r" or "c" and which row or column, or "e" and i, j
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
 ID = re.compile(r"\bSA\d{3}\b")
 ROOT = Path(__file__).parents[2]

@@ -36,8 +36,18 @@ def test_a_pointer_shows_it_and_may_go_on_to_it(page: Page, link: Locator, card:
 def test_the_keyboard_shows_it_and_escape_sends_it_away(
     page: Page, link: Locator, card: Locator
 ) -> None:
-    link.evaluate("node => node.focus({ focusVisible: true })")
-    card.wait_for(state="visible")
+    page.emulate_media(reduced_motion="reduce")  # there at once
+    page.evaluate("scrollTo(0, 0)")
+    link.evaluate("node => node.focus({ focusVisible: true })")  # the browser scrolls to it
+    page.evaluate(  # and says so with the next frame
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    assert page.evaluate("scrollY") > 100
+    assert card.is_visible()
+    at, below = link.bounding_box(), card.bounding_box()
+    assert at is not None
+    assert below is not None
+    assert 0 <= below["y"] - at["y"] - at["height"] < 10
     assert link.get_attribute("aria-describedby") == "about-SA001"
     page.keyboard.press("Escape")
     assert not card.is_visible()

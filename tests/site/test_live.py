@@ -214,14 +214,17 @@ class TestFigure:
             root = root_of(page, name, place)
             for grip in root.locator(".grip:visible").all():
                 texts = [grip.get_attribute("aria-valuetext")]
+                label, picture = grip.get_attribute("aria-label"), root.locator(".picture:visible")
+                before = picture.screenshot()
                 grip.focus()
+                assert picture.screenshot() != before, f"{label}: no ring tells where the focus is"
                 for key in ("ArrowRight", "ArrowUp", "ArrowLeft"):
                     grip.press(key)
                 grip.press("Shift+ArrowDown")
                 texts.append(grip.get_attribute("aria-valuetext"))
                 grip.press("Home")
                 texts.append(grip.get_attribute("aria-valuetext"))
-                assert texts[0] == texts[2] != texts[1], grip.get_attribute("aria-label")
+                assert texts[0] == texts[2] != texts[1], label
             for dial in root.locator("input[type=range]").all():
                 assert dial.get_attribute("aria-label")
                 before = dial.get_attribute("aria-valuetext")

@@ -44,9 +44,9 @@ const bookFigures = (() => {
       this.parts = {};
       for (const one of svg.querySelectorAll("[data-part]")) (this.parts[one.dataset.part] ||= []).push(one);
       [this.width, this.height] = svg.getAttribute("viewBox").split(" ").slice(2).map(Number);
-      const picture = this.picture = make("g", { class: "drawn", "aria-hidden": true });
-      picture.append(...svg.childNodes);
-      svg.append(picture);
+      const shapes = make("g", { class: "drawn", "aria-hidden": true }), names = this.names = shapes.cloneNode();
+      for (const one of [...svg.childNodes]) (one.localName === "text" ? names : shapes).append(one);
+      svg.append(shapes, names);
       svg.removeAttribute("aria-hidden");
     }
 
@@ -237,7 +237,7 @@ const bookFigures = (() => {
         word.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
         word.onpointerdown = press(true);
       }
-      view.picture.before(grip); // its ring stands behind the names
+      view.names.before(grip); // its ring stands behind the names, and above all else
       return grip;
     }
 

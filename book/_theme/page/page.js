@@ -72,13 +72,13 @@
         if (event.pointerType !== "touch") later = setTimeout(act, 200);
       };
     }
-    function show() {
+    function place() {
       var at = link.getBoundingClientRect();
-      card.showPopover();
       card.style.left = Math.max(8, Math.min(at.left, root.clientWidth - card.offsetWidth - 8)) + "px";
       var below = at.bottom + 6;
       card.style.top = (below + card.offsetHeight < innerHeight ? below : at.top - card.offsetHeight - 6) + "px";
     }
+    function show() { card.showPopover(); place(); }
     function hide() { card.hidePopover(); }
     link.removeAttribute("title"); // or the browser would say it a second time
     link.setAttribute("aria-describedby", card.id);
@@ -90,7 +90,10 @@
     link.addEventListener("blur", hide);
     card.addEventListener("pointerenter", function () { clearTimeout(later); });
     card.addEventListener("pointerleave", soon(hide));
-    addEventListener("scroll", hide, { passive: true });
+    addEventListener("scroll", function () { // a link that is reached by Tab is scrolled to
+      if (link.matches(":focus-visible")) place();
+      else hide();
+    }, { passive: true });
     addEventListener("keydown", function (event) { if (event.key === "Escape") { clearTimeout(later); hide(); } });
   }
 
