@@ -28,7 +28,7 @@ from selfattn_ref.streaming import (
 )
 from selfattn_ref.weights import attention_weights, log_softmax, log_sum_exp, softmax
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "AttentionGradients",

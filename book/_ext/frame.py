@@ -236,6 +236,7 @@ def head(app: Sphinx, page: str, context: dict[str, Any], doctree: nodes.documen
 
     context["paper"], context["ink"] = palette.PAPER, palette.INK
     context["version"] = version
+    context["released"] = citing.released(ROOT)
     context["year"] = str(app.config.copyright)
     titles = app.env.titles
     title = words(titles[page]) if page in titles else plain(str(context.get("title")))

@@ -6,7 +6,7 @@
     python -m selfattn_ref.worked_examples check SA005 mymodule:my_softmax --function softmax
     python -m selfattn_ref.worked_examples check all mymodule:my_attention --convert torch:tensor
     python -m selfattn_ref.worked_examples export DIR
-    python -m selfattn_ref.worked_examples verify "SA016@0.1.0#sha256:…"
+    python -m selfattn_ref.worked_examples verify "SA016@1.0.0#sha256:…"
 
 The exit code is 0 if all that could be asked agrees, 1 if something differs, 2 if something could
 not be run or nothing could be asked.

@@ -67,7 +67,7 @@ class WorkedExample:
     released : str
         The date from which the example does not change, as ``"YYYY-MM-DD"``.
     since : str
-        The first version of this package that has the example, such as ``"0.1.0"``.
+        The first version of this package that has the example, such as ``"1.0.0"``.
     supersedes : str or None
         The id of the example that this one corrects.
     withdrawn : Withdrawn or None

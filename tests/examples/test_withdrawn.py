@@ -94,10 +94,10 @@ class TestAtTheCommandLine:
         assert command(run, "check", "SA016", self.TARGET) == (2, "", f"cannot run: {SAID}\n")
 
     def test_a_citation_of_it_can_still_be_verified(self, run):
-        code, out, _ = command(run, "verify", f"SA016@0.1.0#sha256:{load('SA016').digest}")
+        code, out, _ = command(run, "verify", f"SA016@1.0.0#sha256:{load('SA016').digest}")
         assert code == 0
         assert out.splitlines()[:2] == [
-            "SA016 is the one that is cited: Causal mask, step by step, cited from 0.1.0",
+            "SA016 is the one that is cited: Causal mask, step by step, cited from 1.0.0",
             SAID,
         ]
 

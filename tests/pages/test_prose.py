@@ -38,7 +38,7 @@ QUOTED = {
         "scaling/other-scalings": "0.01 4.1",
         "causal/masking": "3.2",
         "causal/generating": "2.1",
-        "reference/how-to-cite": "0.1",
+        "reference/how-to-cite": "1.0",
         "beyond/many-heads": "3.2",
         "beyond/word-order": "3.5",
     },
