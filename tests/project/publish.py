@@ -30,13 +30,13 @@ def versions(folder: Path, *names: str) -> list[Path]:
         (site / "examples/SA001.json").write_text("{}")
         (site / "_static").mkdir()
         (site / "_static/versions.js").write_text("bookVersions = null;\n")
-        found.append(release(site, folder / "none", folder / name / "release", name)[0])
+        found.append(release(site, folder / name / "release", name)[0])
     return found
 
 
 def test_a_release_of_the_site_has_everything_and_is_the_same_twice(tmp_path: Path) -> None:
-    first = release(SITE, tmp_path / "none", tmp_path / "first")
-    second = release(SITE, tmp_path / "none", tmp_path / "second")
+    first = release(SITE, tmp_path / "first")
+    second = release(SITE, tmp_path / "second")
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     site, examples, wheel, sums = first
     with ZipFile(site) as zipped:
