@@ -114,7 +114,7 @@ def read(site: Path, only: Collection[str] = ()) -> Book:
     version = version_of(site)
     front = parsed(site / "index.html")
     canonical = front.xpath("string(//link[@rel='canonical']/@href)")
-    foot = " ".join(front.xpath("string(//footer/p[last()])").split())
+    foot = " ".join(front.xpath("string(//footer/p[last()])").split()).replace(", commit.", ".")
     parts = [Part("", [Page("index.html", front.find(".//main"))])]
     for element in front.xpath("//nav[@aria-label='Contents']/*"):
         if element.tag == "p":
