@@ -12,7 +12,6 @@ import pytest
 from tools.serve_book import SITE
 from tools.site.access import TAGS, axe
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 TRACED = re.compile(r'<script type="application/json" id="traced">(.*?)</script>')
 
 
@@ -63,7 +62,8 @@ def test_the_arrow_keys_go_from_entry_to_entry(opened: Any) -> None:
 
 
 def test_a_finger_on_a_phone(opened: Any) -> None:
-    page = opened("causal/masking.html", **PHONE)
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    page = opened("causal/masking.html", **phone)
     entry, panel = page.locator("pre .entry:visible").first, page.locator(".trace")
     entry.tap()
     panel.wait_for()

@@ -48,9 +48,9 @@ def axe_violations(visit: Visit) -> Reading:
 def broken_rules(page: Page, *, colors: bool = True) -> list[str]:
     """Return what axe finds.
 
-    Nine tenths of its time go to the `colors`: those of text, which `text_contrast` measures in
-    every mode, but for text that stands on something in which it is not, and those of links, which
-    do not matter where a line is drawn under them, in whatever mode.
+    Two thirds of its time go to the `colors`: those of text, which `text_contrast` measures in
+    every mode, but for text that stands on something in which it is not; and those of links, which
+    count where no line is drawn under one, and none of our lines depends on the mode.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe())
