@@ -1,4 +1,4 @@
-"""One browser for all tests of the site, and pages in which nothing may go wrong unheard."""
+"""One browser for the tests of a process, and pages in which nothing may go wrong unheard."""
 
 from collections.abc import Iterator
 from pathlib import Path
