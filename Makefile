@@ -20,7 +20,7 @@ check-links: book ## Ask for every address that the book names: whether it is st
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
 check-site: book ## Measure the budgets of the built site in a browser: weight, access, layout, paper
-	@bash tools/browser.sh -m pytest tests/site --confcutdir=tests/site
+	@bash tools/browser.sh -m pytest -n auto --dist worksteal tests/site --confcutdir=tests/site
 	@bash tools/browser.sh -m tools.site
 
 lighthouse: book ## Let Lighthouse score the heaviest pages on a phone (needs Node)
@@ -33,7 +33,7 @@ site: pdf ## Copy the built site to _build/site, with the PDF and links to it: w
 	@bash tools/browser.sh -m tools.edition.published
 
 test: $(READY) ## Run the quick test suite
-	@$(PY) -m pytest
+	@$(PY) -m pytest -n auto --dist worksteal
 
 test-deep: $(READY) ## Run the property tests with a far larger budget
 	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/project
@@ -42,7 +42,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash tools/numpy.sh '$(NUMPY)'
 
 test-project: book ## Build small books with defects and with changes, run cells and notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py notebooks.py strict_build.py incremental.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py)
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py cells.py incremental.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py record.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers

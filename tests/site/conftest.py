@@ -1,6 +1,8 @@
-"""One browser for all tests of the site, and pages in which nothing may go wrong unheard."""
+"""One browser for the tests of a process, and pages in which nothing may go wrong unheard."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -24,3 +26,40 @@ def page(browser: Browser) -> Iterator[Page]:
     assert page.evaluate("window.violations") == []
     assert errors == []
     page.close()
+
+
+@pytest.fixture(scope="session")
+def tabs(browser: Browser) -> Iterator[dict[str, tuple[Page, list[str]]]]:
+    """Keep a tab for each kind of reader, as a new one costs more than a page; and what it says."""
+    kept: dict[str, tuple[Page, list[str]]] = {}
+    yield kept
+    for page, _ in kept.values():
+        page.context.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, tabs: dict[str, tuple[Page, list[str]]]) -> Iterator[Any]:
+    """Yield a function that opens a page from the disk, in the tab of a kind of reader.
+
+    What its console says is an error, and what its policy forbids, which the console tells as well.
+    """
+
+    def open_page(path: Path, after: str = "", **reader: Any) -> Page:
+        if (kind := str(reader)) not in tabs:
+            usual = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
+            page, said = browser.new_context(**usual | reader).new_page(), []
+            page.on("console", lambda message: said.append(message.text))
+            page.on("pageerror", lambda error: said.append(str(error)))
+            tabs[kind] = page, said
+        page, _ = tabs[kind]
+        page.goto("about:blank")  # or what differs only in what follows the # would not be loaded
+        page.emulate_media(media="screen")
+        page.mouse.move(0, 0)
+        page.goto(f"{path.as_uri()}{after}")
+        return page
+
+    yield open_page
+    heard = [text for _, said in tabs.values() for text in said]
+    for _, said in tabs.values():
+        said.clear()
+    assert not heard

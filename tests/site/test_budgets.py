@@ -56,6 +56,8 @@ DEFECTS = {
         ("</main>", '<img src="page.css"></main>', "image-alt"),
         ("</main>", '<div style="height: 3em; background: #555"></div><p style="position: relative;'
          ' margin-top: -2.5em">On it.</p></main>', "insufficient color contrast"),
+        ("</main>", '<p>In a sentence stands <a href="page.html" style="display: inline;'
+         ' color: #444; text-decoration: none">a link</a>.</p></main>', "link-in-text-block"),
     ],
     "contrast of text": [
         ("#222", "#999", "contrast 2.8"),

@@ -47,7 +47,7 @@ def test_two_choices_leave_what_is_both_and_the_address_says_so(page: Page) -> N
     page.get_by_label("Function").select_option("causal_mask")
     assert shown(page) == CALLING != []
     assert told(page) == f"{len(CALLING)} of {len(EXAMPLES)} examples"
-    assert page.url == f"{CATALOG}#topic=masking&function=causal_mask"
+    expect(page).to_have_url(f"{CATALOG}#topic=masking&function=causal_mask")
     parts = page.locator(".catalog .part-row")
     assert 0 < parts.filter(visible=True).count() < parts.count()
 

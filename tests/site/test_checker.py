@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tools.serve_book import SITE, serving
 from tools.site.access import broken_rules, least_contrast
@@ -250,9 +250,9 @@ def test_the_address_says_what_is_chosen(page: Page) -> None:
     assert page.locator("#check-what").input_value() == "weights"
     page.locator("#check-example").select_option("SA022")
     page.locator("#check-task", has_text="mask").wait_for()
-    assert page.url.endswith("#SA022")
+    expect(page).to_have_url(f"{ADDRESS}#SA022")
     page.locator("#check-what").select_option("d_key")
-    assert page.url.endswith("#SA022.d_key")
+    expect(page).to_have_url(f"{ADDRESS}#SA022.d_key")
     page.goto("about:blank")
     page.goto(f"{Path(SITE).as_uri()}/SA026/index.html")
     page.get_by_role("link", name="Check an output here").click()

@@ -10,6 +10,7 @@ from tools.serve_book import SITE
 
 @pytest.fixture
 def link(page: Page) -> Locator:
+    page.emulate_media(reduced_motion="reduce")  # there at once: a page that scrolls hides the card
     page.goto(f"{Path(SITE).as_uri()}/concepts/similarity.html")
     link = page.locator(".id-link").first
     link.scroll_into_view_if_needed()
@@ -36,7 +37,6 @@ def test_a_pointer_shows_it_and_may_go_on_to_it(page: Page, link: Locator, card:
 def test_the_keyboard_shows_it_and_escape_sends_it_away(
     page: Page, link: Locator, card: Locator
 ) -> None:
-    page.emulate_media(reduced_motion="reduce")  # there at once
     page.evaluate("scrollTo(0, 0)")
     link.evaluate("node => node.focus({ focusVisible: true })")  # the browser scrolls to it
     page.evaluate(  # and says so with the next frame

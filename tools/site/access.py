@@ -11,6 +11,7 @@ from tools.site.budgets import Reading, budget, counted
 from tools.site.visit import FORCED_DARK, PHONE_DARK, WIDE, Visit
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
+COLORS = ("color-contrast", "link-in-text-block")
 # Formulas, drawings and the cells of matrices are empty while axe looks, and code is one piece; it
 # takes half the time. `text_contrast` measures the colors within them, its like those of figures,
 # and no other rule speaks of parts of them.
@@ -47,12 +48,15 @@ def axe_violations(visit: Visit) -> Reading:
 def broken_rules(page: Page, *, colors: bool = True) -> list[str]:
     """Return what axe finds.
 
-    Two thirds of its time go to the `colors`, which `text_contrast` measures in every mode, but for
-    text that stands on something in which it is not.
+    Two thirds of its time go to the `colors`: those of text, which `text_contrast` measures in
+    every mode, but for text that stands on something in which it is not; and those of links, which
+    count where no line is drawn under one, and none of our lines depends on the mode.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe())
-    found: list[str] = page.evaluate(RUN_AXE, [TAGS, {"color-contrast": {"enabled": colors}}])
+    found: list[str] = page.evaluate(
+        RUN_AXE, [TAGS, {rule: {"enabled": colors} for rule in COLORS}]
+    )
     return found
 
 

@@ -18,6 +18,7 @@ for (const element of elements) {
   const [red, green, blue, alpha] = color(getComputedStyle(element).color);
   const ink = over([red, green, blue, alpha * opacity(element)], behind);
   const value = Math.min(contrast(ink, behind), options.onWhite ? contrast(ink, WHITE) : 21);
-  found.push({ element: describe(element), value });
+  found.push({ element, value });
 }
-return found.sort((a, b) => a.value - b.value).slice(0, 50);
+return found.sort((a, b) => a.value - b.value).slice(0, 50)
+  .map(({ element, value }) => ({ element: describe(element), value }));
