@@ -5,33 +5,46 @@ number of the array. So what a page says about an entry has been computed.
 """
 
 import itertools
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+import arithmetic
 import numpy as np
 import numpy.typing as npt
+from arithmetic import Number, dot, exponential, function, number, power, total
 
 Array = npt.NDArray[Any]
 MOST = 400  # entries of an array that one would look at
 # What another recipe gave is not what attention makes, even where the numbers are the same.
-SLIPS = {"added", "filled", "inverted", "multiplied", "rounded"}
+SLIPS = {"added", "filled", "hides", "inverted", "multiplied"}
 # Steps have several names. What else a name says tells of which sentence, head or variant it is.
 FAMILIES = {
-    "input": r"embeddings?|vectors|x|stream",
-    "query": r"query(?:_heads)?",
-    "key": r"key(?:_heads|_repeated)?",
-    "value": r"value(?:_heads|_repeated)?",
+    "slope": r"d_(?:query|key|value|output|weights|scaled_scores|scores|x|w_query|w_key|w_value)",
     "w": r"w_(?:query|key|value|output)",
+    "state": r"(?:running|block|merged)_(?:maximum|sum|weighted)",
+    "function": r"log_sum_exp|log|exponentials|norms|distance|jacobian",
+    "output": r"output|context|head_outputs|votes|nearest",
+    "input": r"embeddings?|vectors|x|stream",
+    "query": r"(?:rotated_)?query(?:_heads)?",
+    "key": r"(?:rotated_)?key(?:_heads|_repeated)?",
+    "value": r"value(?:_heads|_repeated)?",
     "scores": r"scores|dot|scaled_dot|scaled_scores|biased_scores|capped_scores|cosine",
     "weights": r"weights",
-    "output": r"output|context|head_outputs|votes",
     "bias": r"bias",
     "merged": r"merged",
     "stretch": r"stretch",
-    "slope": r"d_(?:query|key|value|output|weights|scaled_scores|scores|x|w_query|w_key|w_value)",
+    "stretched": r"stretched",
+    "bilinear": r"bilinear",
+    "contributions": r"contributions",
+    "encoding": r"encoding|frequencies",
 }
+AFTER = {"first": "second"}  # what one layer returns is what the next one reads
+
+LAST = {"votes": frozenset({"second"})}  # a name that does not say its layer
 
 
 @dataclass
@@ -45,24 +58,29 @@ class Matrix:
     family: str = ""
     step: str = ""  # the part of the name that says the family
     rest: frozenset[str] = frozenset()  # what else the name says
+    made: "Made | None" = None  # of a step between, until it is entered
 
     def __post_init__(self) -> None:
         """Read the name."""
         if self.family:
             return
-        for family in ("slope", "w", *FAMILIES):
-            if found := re.search(rf"(?:^|_)({FAMILIES[family]})(?:_|$)", self.given):
+        for family, pattern in FAMILIES.items():
+            if found := re.search(rf"(?:^|_)({pattern})(?:_|$)", self.given):
                 self.family, self.step = family, found[1]
                 words = (self.given[: found.start()], self.given[found.end() :])
                 self.rest = frozenset(word for part in words for word in part.split("_") if word)
+                self.rest |= LAST.get(self.step, frozenset())
                 return
+
+
+Known = Mapping[str, Matrix]
 
 
 @dataclass
 class Made:
     """How each entry of a matrix comes from others."""
 
-    kind: str  # product, scale, sum, softmax, slope or copy
+    kind: str  # product, scale, sum, softmax, slope, copy, formula or again
     of: tuple[str, ...]  # names of matrices
     rows: tuple[list[int], ...] = ()  # of the factors, those that are used
     turned: tuple[bool, bool] = (False, False)  # which factor is transposed
@@ -70,6 +88,27 @@ class Made:
     mask: Array | None = None
     more: dict[str, Array] = field(default_factory=dict)  # what stands between
     columns: list[tuple[int, int]] = field(default_factory=list)  # of a copy: matrix and column
+    new: tuple[Matrix, ...] = ()  # steps that the example does not list
+    said: str = ""  # how it is made, in words
+    formula: Callable[[Known, int, int], Number] | None = None
+    worlds: tuple["World", ...] = ()
+
+
+@dataclass
+class World:
+    """The same steps with something else to begin with."""
+
+    known: dict[str, Matrix]
+    made: dict[str, Made]
+    entry: Callable[[int, int], tuple[int, int]]  # which entry of the base this one is
+    came: dict[str, Callable[[int, int], Number]]  # what something else was made of
+    words: frozenset[str] = frozenset()  # what names say of it
+
+
+def made_of(kind: str, *sources: Matrix, **more: Any) -> Made:
+    """Return how something is made of matrices, known or not yet."""
+    new = tuple(source for source in sources if source.made)
+    return Made(kind, tuple(source.name for source in sources), new=new, **more)
 
 
 def matrices(data: Mapping[str, Any]) -> Iterator[Matrix]:
@@ -104,6 +143,170 @@ def close(one: Array, other: Array) -> bool:
     return one.shape == other.shape and np.allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
+def alike(one: Array, other: Array) -> bool:
+    """Tell whether two arrays of shares are the same: what is hidden in one is so in the other."""
+    return close(one, other) and np.array_equal(one == 0, other == 0)
+
+
+# Entries
+
+
+def at(known: Known, name: str, i: int, j: int) -> Number:
+    """Return an entry of a matrix."""
+    return number(known[name].values[i, j], (name, i, j))
+
+
+def row(known: Known, name: str, i: int) -> list[Number]:
+    """Return a row of a matrix."""
+    return [at(known, name, i, j) for j in range(known[name].values.shape[1])]
+
+
+def cosine(one: str, other: str, rows: tuple[list[int], list[int]]) -> Callable[..., Number]:
+    """Return the formula of a cosine."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        i, j = rows[0][i], rows[1][j]
+        x, y = row(known, one, i), row(known, other, j)
+        product = dot(x, y).step("dot product")
+        lengths = [
+            arithmetic.length(z).step(f"length of row {k}")
+            for z, k in zip((x, y), (i, j), strict=True)
+        ]
+        return product / (lengths[0] * lengths[1])
+
+    return formula
+
+
+def distance(one: str, other: str) -> Callable[..., Number]:
+    """Return the formula of a distance."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        pairs = zip(row(known, one, i), row(known, other, j), strict=True)
+        squares = [arithmetic.square(x - y) for x, y in pairs]
+        return arithmetic.root(total(squares).step("sum of the squared differences"))
+
+    return formula
+
+
+def jacobian(weights: str) -> Callable[..., Number]:
+    """Return the formula of the Jacobian of a softmax: diag(p) − p pᵀ."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        p, q = at(known, weights, 0, i), at(known, weights, 0, j)
+        return p * (number(1) - p) if i == j else -(p * q)
+
+    return formula
+
+
+def capped(source: str, cap: float) -> Callable[..., Number]:
+    """Return the formula of a soft cap."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        return number(cap) * function("tanh", at(known, source, i, j) / number(cap))
+
+    return formula
+
+
+def best(scores: str, value: str) -> Callable[..., Number]:
+    """Return the formula of a value whose key has the largest score of all, the first of several."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        every = row(known, scores, i)
+        most = arithmetic.largest(every).step("the largest score")
+        key = next(k for k, score in enumerate(every) if score.value == most.value)
+        taken = at(known, value, key, j)
+        lines = (*most.lines, f"the first key that has it is key {key}; its value is {taken.text}")
+        return replace(taken, places=taken.places | most.places, lines=lines)
+
+    return formula
+
+
+def rotated(
+    source: str, angles: tuple[str, str], pairs: Sequence[tuple[int, int]]
+) -> Callable[..., Number]:
+    """Return the formula of a vector whose pairs of coordinates turn with the position."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        pair = next(pair for pair in pairs if j in pair)
+        a, b = (at(known, source, 0, k) for k in pair)
+        position, frequency = (
+            at(known, name, 0, k) for name, k in zip(angles, (i, pairs.index(pair)), strict=True)
+        )
+        angle = (position * frequency).step("angle")
+        cos, sin = function("cos", angle), function("sin", angle)
+        return a * cos - b * sin if j == pair[0] else a * sin + b * cos
+
+    return formula
+
+
+def encoded(base: float, width: int) -> Callable[..., Number]:
+    """Return the formula of the sinusoidal encoding."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        share = power(number(base), number(j - j % 2) / number(width)).step("divisor")
+        angle = (number(i) / share).step("angle")
+        return function("cos" if j % 2 else "sin", angle)
+
+    return formula
+
+
+def placed(tokens: Sequence[int], words: int, width: int) -> Callable[..., Number]:
+    """Return the formula of tokens as they enter: one-hot, the powers of the position, nothing."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        p, place = number(i), j - words
+        if j < words:
+            here = tokens[i] == j
+            line = f"position {i} holds {'this word' if here else 'another word'}"
+            return replace(number(here), lines=(line,))
+        if place < 3:
+            name = ("1 at every position", "the position", "the square of the position")[place]
+            value = (number(1), p, arithmetic.square(p))[place]
+            return replace(value, lines=(name,))
+        return replace(number(0), lines=("nothing stands here yet",))
+
+    return formula
+
+
+def rescaled(
+    spread: Callable[
+        [int, int],
+        tuple[
+            Sequence[tuple[str, int, int]],
+            Sequence[tuple[str, int, int]],
+            tuple[str, int, int] | None,
+        ],
+    ],
+) -> Callable[..., Number]:
+    """Return the formula of a maximum, or of exponentials below a maximum, weighted or not."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        scores, weights, most = spread(i, j)
+        every = [at(known, *place) for place in scores]
+        if most is None:
+            return arithmetic.largest(every)
+        shares = [exponential(score - at(known, *most)) for score in every]
+        if weights:
+            shares = [
+                at(known, *place) * share for place, share in zip(weights, shares, strict=True)
+            ]
+        return total(shares)
+
+    return formula
+
+
+def log_sum(scores: str) -> Callable[..., Number]:
+    """Return the formula of the logarithm of a sum of exponentials."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        every = row(known, scores, j)
+        most = arithmetic.largest(every).step("the largest score")
+        shares = total(exponential(score - most) for score in every)
+        return most + function("log", shares.step("sum"))
+
+    return formula
+
+
 class Relations:
     """The matrices of an example, and how each is made of those before it."""
 
@@ -112,6 +315,10 @@ class Relations:
         self.made: dict[str, Made] = {}
         inputs = data["inputs"]
         self.choices = {n: e["value"] for n, e in inputs.items() if "indices_of" in e}
+        self.scalars = {
+            n: float(e["value"]) for n, e in inputs.items() if isinstance(e["value"], int | float)
+        }
+        self.words = {n: len(inputs[inputs[n]["indices_of"]]["value"]) for n in self.choices}
         every = list(matrices(data))
         self.masks = [matrix for matrix in every if matrix.values.dtype == bool]
         asked = [call.get("options", {}).get("scale") for call in data["calls"]]
@@ -119,30 +326,43 @@ class Relations:
         self.scales = [1.0, *dict.fromkeys(float(s) for s in asked if isinstance(s, int | float))]
         self.unlisted_projections(every)
         for matrix in every:
-            plain = matrix.values.dtype != bool and not matrix.rest & SLIPS
-            if matrix.given in data["expected"] and plain:
+            if matrix.given in data["expected"] and matrix.values.dtype != bool:
                 way = getattr(self, f"make_{matrix.family}", None)
-                found = (
-                    next(way(matrix), None) if way and np.isfinite(matrix.values).all() else None
-                )
-                if found:
-                    self.made[matrix.name] = found
+                if np.isfinite(matrix.values).all():
+                    ways = itertools.chain(self.again(matrix), way(matrix) if way else ())
+                    if found := next(ways, None):
+                        self.adopt(matrix.name, found)
             self.known[matrix.name] = matrix
+
+    def adopt(self, name: str, made: Made) -> None:
+        """Enter how a matrix is made, and the steps before it that the example does not list."""
+        for step in made.new:
+            if step.name not in self.known and step.made:
+                self.adopt(step.name, step.made)
+                self.known[step.name] = replace(step, made=None)
+        self.made[name] = made
 
     def unlisted_projections(self, every: Sequence[Matrix]) -> None:
         """Enter queries, keys and values that an example with parameters does not list."""
         given = {matrix.given: matrix for matrix in every}
         for step in ("query", "key", "value"):
             source, by = given.get("embeddings"), given.get(f"w_{step}")
-            if source and by and not {step, f"{step}_heads"} & set(given):
-                made = Made(
-                    "product",
-                    ("embeddings", by.name),
-                    (list(range(len(source.values))), list(range(len(by.values)))),
-                )
-                self.known[step] = Matrix(step, source.values @ by.values, family=step, step=step)
-                self.made[step] = made
+            if source and by and step not in given:
                 self.known.update({m.name: m for m in (source, by)})
+                self.known[step] = self.projected(step, source, by)
+                self.made[step] = self.known[step].made
+
+    def projected(self, step: str, source: Matrix, by: Matrix) -> Matrix:
+        """Return a product of an input and a matrix of parameters."""
+        rows = (list(range(len(source.values))), list(range(len(by.values))))
+        made = made_of("product", source, by, rows=rows)
+        return self.step(step, source.values @ by.values, made)
+
+    def step(self, name: str, values: Array, made: Made) -> Matrix:
+        """Return a step that the example does not list."""
+        word = name.partition(" of ")[0]
+        family = "step" if word != name or name not in FAMILIES else name
+        return Matrix(name, values, family=family, step=word, made=made)
 
     def before(self, target: Matrix, *families: str, steps: Iterable[str] = ()) -> list[Matrix]:
         """Return what a matrix may be made of: those whose names say no more than its own does."""
@@ -161,30 +381,73 @@ class Relations:
         )
         return [found[i] for i in ranked]
 
+    def inputs(self, target: Matrix) -> list[Matrix]:
+        """Return what a matrix may read: what another layer returned, or the input."""
+        later = [
+            matrix
+            for matrix in self.known.values()
+            if matrix.family == "output"
+            and not matrix.rest.isdisjoint(AFTER)
+            and {AFTER.get(word, word) for word in matrix.rest} <= target.rest
+        ]
+        if "stretched" in target.rest:
+            later += self.before(target, "stretched")
+        return later + self.before(target, "input")
+
+    def roles(self, target: Matrix, role: str) -> list[Matrix]:
+        """Return the queries, keys or values that a matrix may be made of, listed or not."""
+        found = self.before(target, role)
+        if found:
+            return found
+        return [
+            self.projected(f"{role} of {target.name}", source, by)
+            for by in self.before(target, "w", steps=[f"w_{role}"])
+            for source in self.inputs(target)
+            if source.values.shape[1] == len(by.values)
+        ]
+
     def used(self, matrix: Matrix, count: int, target: Matrix) -> Iterator[list[int]]:
         """Yield the rows of a matrix that may be meant where so many are used."""
         have = len(matrix.values)
         for name, choice in self.choices.items():
-            tail = name.rpartition("_")[2]
-            if (
-                len(choice) == count
-                and max(choice) < have
-                and (tail in target.rest or any(word.startswith(tail[:6]) for word in target.rest))
-            ):
+            if (len(choice), self.words[name]) == (count, have) and self.is_meant(name, target):
                 yield list(choice)
         if count <= have:
             yield list(range(count))
         if count < have:
             yield list(range(have - count, have))
 
+    def is_meant(self, name: str, target: Matrix) -> bool:
+        """Tell whether the name of a matrix says the name of a choice."""
+        tail = name.rpartition("_")[2]
+        return tail in target.rest or any(word.startswith(tail[:6]) for word in target.rest)
+
     def masks_for(self, shape: tuple[int, ...]) -> Iterator[Array | None]:
         """Yield the masks that scores of a shape may have."""
         yield None
+        yield from self.listed_masks(shape)
+        for offset in {0, shape[1] - shape[0]}:
+            yield np.tri(shape[0], shape[1], offset, dtype=bool)
+
+    def listed_masks(self, shape: tuple[int, ...]) -> Iterator[Array]:
+        """Yield the masks of the example that fit scores of a shape."""
         for mask in self.masks:
             if mask.values.shape[1] == shape[1] and len(mask.values) in (1, shape[0]):
                 yield np.broadcast_to(mask.values, shape)
-        for offset in {0, shape[1] - shape[0]}:
-            yield np.tri(shape[0], shape[1], offset, dtype=bool)
+
+    def formula(
+        self, target: Matrix, said: str, entry: Callable[..., Number], *sources: Matrix
+    ) -> Iterator[Made]:
+        """Try a formula."""
+        known = self.known | {source.name: source for source in sources}
+        values = target.values
+        if abs(entry(known, 0, 0).value - values[0, 0]) < 1e-6 + 1e-6 * abs(values[0, 0]):
+            every = [
+                [entry(known, i, j).value for j in range(values.shape[1])]
+                for i in range(len(values))
+            ]
+            if close(np.array(every), values):
+                yield made_of("formula", *sources, said=said, formula=entry)
 
     def products(
         self,
@@ -199,7 +462,7 @@ class Relations:
         for a, b in itertools.product(left, right):
             first = a.values.T if turned[0] else a.values
             second = b.values.T if turned[1] else b.values
-            if first.shape[1] != second.shape[0] and not (not turned[1] and not turned[0]):
+            if first.shape[1] != second.shape[0] and (turned[1] or turned[0]):
                 continue
             lefts = [list(range(rows))] if turned[0] else list(self.used(a, rows, target))
             inner = first.shape[1]
@@ -212,103 +475,289 @@ class Relations:
                 for scale in scales:
                     if close(scale * (one @ other), target.values):
                         used = (list(range(inner)) if turned[0] else i, j)
-                        yield Made("product", (a.name, b.name), used, turned, float(scale))
+                        yield made_of("product", a, b, rows=used, turned=turned, scale=float(scale))
 
     def pairs(self, target: Matrix) -> Iterator[tuple[list[Matrix], list[Matrix]]]:
         """Yield what scores may be products of."""
-        yield self.before(target, "query"), self.before(target, "key")
-        free = self.before(target, "input")
+        queries = self.roles(target, "query")
+        yield queries, self.roles(target, "key")
+        free = self.inputs(target)
         yield free, free
+        for between in self.before(target, "bilinear"):
+            for source in free:
+                if source.values.shape[1] == len(between.values):
+                    name = f"{source.name} times {between.name} of {target.name}"
+                    rows = (list(range(len(source.values))), list(range(len(between.values))))
+                    made = made_of("product", source, between, rows=rows)
+                    yield [self.step(name, source.values @ between.values, made)], [source]
+        if "one" in target.rest:  # one matrix for queries and keys
+            yield queries, queries
 
     def make_query(self, target: Matrix) -> Iterator[Made]:
         """Try what makes queries, keys and values: the input and a matrix of parameters."""
-        wanted = [f"w_{target.step.partition('_')[0]}"]
+        role = target.family
+        if target.step.startswith("rotated_") and role in self.known:
+            yield from self.rotations(target, self.known[role])
         yield from self.products(
-            target, self.before(target, "input"), self.before(target, "w", steps=wanted)
+            target, self.before(target, "input"), self.before(target, "w", steps=[f"w_{role}"])
         )
         if target.step.endswith(("_heads", "_repeated")):
-            yield from self.copies(target, self.before(target, target.family))
+            yield from self.copies(target, self.before(target, role))
+        rate = self.scalars.get("learning_rate")
+        if rate is not None and f"d_{role}" in self.known and role in self.known:
+            source, slope = self.known[role], self.known[f"d_{role}"]
+
+            def moved(known: Known, i: int, j: int) -> Number:
+                return at(known, role, i, j) - number(rate) * at(known, f"d_{role}", i, j)
+
+            said = f"{{0}} minus {{1}} times the learning rate"
+            yield from self.formula(target, said, moved, source, slope)
 
     make_key = make_value = make_query
 
+    def rotations(self, target: Matrix, source: Matrix) -> Iterator[Made]:
+        """Try to turn pairs of coordinates, halves or neighbors, by the position."""
+        angles = [self.known.get(name) for name in ("positions", "frequencies")]
+        if all(angles):
+            half = target.values.shape[1] // 2
+            halves = [(i, i + half) for i in range(half)]
+            neighbors = [(2 * i, 2 * i + 1) for i in range(half)]
+            for pairs in (halves, neighbors):
+                names = " and ".join(f"{i}, {j}" for i, j in pairs)
+                said = f"{{0}} with coordinates {names} turned by {{1}} times {{2}}"
+                entry = rotated(source.name, ("positions", "frequencies"), pairs)
+                yield from self.formula(target, said, entry, source, *filter(None, angles))
+
     def copies(self, target: Matrix, sources: Sequence[Matrix]) -> Iterator[Made]:
         """Try columns of other matrices: what splitting, repeating and merging heads gives."""
-        found = []
-        for column in target.values.T:
-            places = [
-                (k, j)
-                for k, source in enumerate(sources)
-                for j, other in enumerate(source.values.T)
-                if source.given != target.given and close(column, other)
+        sources = [source for source in sources if source.given != target.given]
+        alone = [[source] for source in sources]
+        for group in (*alone, sorted(sources, key=lambda m: m.place)):
+            found = [
+                [
+                    (k, j)
+                    for k, source in enumerate(group)
+                    for j, other in enumerate(source.values.T)
+                    if close(column, other)
+                ]
+                for column in target.values.T
             ]
-            if not places:
-                return
-            found.append(places[0])
-        of = sorted({k for k, _ in found})
-        columns = [(of.index(k), j) for k, j in found]
-        yield Made("copy", tuple(sources[k].name for k in of), columns=columns)
+            if all(found):
+                places = self.in_order(found)
+                of = sorted({k for k, _ in places})
+                columns = [(of.index(k), j) for k, j in places]
+                yield made_of("copy", *(group[k] for k in of), columns=columns)
+
+    def in_order(self, found: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+        """Choose of equal columns those that stand one after the other."""
+        places = [found[0][0]]
+        for every in found[1:]:
+            places.append(next((place for place in every if place > places[-1]), every[0]))
+        return places
 
     def make_merged(self, target: Matrix) -> Iterator[Made]:
         """Try the outputs of the heads, side by side."""
         yield from self.copies(target, self.before(target, "output", steps=["head_outputs"]))
 
+    def make_contributions(self, target: Matrix) -> Iterator[Made]:
+        """Try the output of a head and its own rows of the output matrix."""
+        for a in self.before(target, "output", steps=["head_outputs"]):
+            for b in self.before(target, "w", steps=["w_output"]):
+                width = a.values.shape[1]
+                for start in range(0, len(b.values), width) if a.place == target.place else ():
+                    block = list(range(start, start + width))
+                    if start == width * target.place[-1] and close(
+                        a.values @ b.values[block], target.values
+                    ):
+                        rows = (list(range(len(a.values))), block)
+                        yield made_of("product", a, b, rows=rows)
+
+    def make_bilinear(self, target: Matrix) -> Iterator[Made]:
+        """Try the matrix between two inputs: that of the queries times that of the keys."""
+        left, right = (self.before(target, "w", steps=[f"w_{role}"]) for role in ("query", "key"))
+        yield from self.products(target, left, right, (False, True))
+
+    def make_stretched(self, target: Matrix) -> Iterator[Made]:
+        """Try vectors times a matrix, or its transpose."""
+        by = self.before(target, "stretch")
+        yield from self.products(target, self.before(target, "input"), by, (False, True))
+        yield from self.products(target, self.before(target, "input"), by)
+
+    def make_input(self, target: Matrix) -> Iterator[Made]:
+        """Try the sum of an input and what a layer writes, or tokens with their places."""
+        for choice, tokens in self.choices.items():
+            words, (length, width) = self.words[choice], target.values.shape
+            if length == len(tokens) and width >= words + 3:
+                said = (
+                    f"one-hot tokens of <code>{choice}</code>; then 1, the position and its square"
+                )
+                yield from self.formula(target, said, placed(tokens, words, width))
+        every = Matrix("", target.values, family="all", rest=frozenset({*AFTER, *target.rest}))
+        for a, b in itertools.product(
+            self.before(every, "output"), self.before(every, "w", steps=["w_output"])
+        ):
+            if a.values.shape[1] == len(b.values) and a.rest == b.rest:
+                update = self.projected(f"update of {target.name}", a, b)
+                for source in self.before(target, "input"):
+                    if close(source.values + update.values, target.values):
+                        yield made_of("sum", source, update)
+
     def make_scores(self, target: Matrix) -> Iterator[Made]:
         """Try what makes scores of any kind."""
         for other in self.before(target, "scores"):
-            root = self.width(target) ** -0.5
             steps = (other.step, target.step)
-            if steps == ("scores", "scaled_scores") and close(root * other.values, target.values):
-                yield Made("scale", (other.name,), scale=root)
+            for root in self.roots(target):
+                if steps == ("scores", "scaled_scores") and close(
+                    root * other.values, target.values
+                ):
+                    yield made_of("scale", other, scale=root)
+            if target.step == "capped_scores":
+                yield from (
+                    m.made
+                    for m in self.caps(target, other)
+                    if close(m.values, target.values) and m.made
+                )
             for bias in self.before(target, "bias"):
                 if target.step == "biased_scores" and close(
                     other.values + bias.values, target.values
                 ):
-                    yield Made("sum", (other.name, bias.name))
+                    yield made_of("sum", other, bias)
+        if target.step in ("biased_scores", "capped_scores"):
+            return
         for left, right in self.pairs(target):
-            roots = [matrix.values.shape[1] ** -0.5 for matrix in left[:1]]
-            if target.step in ("cosine", "biased_scores", "capped_scores"):
-                return
-            yield from self.products(target, left, right, (False, True), [*self.scales, *roots])
+            if target.step == "cosine":
+                for a in left:
+                    rows = list(range(len(a.values)))
+                    said = "cosine of every pair of rows of {0}"
+                    yield from self.formula(target, said, cosine(a.name, a.name, (rows, rows)), a)
+            else:
+                roots = [matrix.values.shape[1] ** -0.5 for matrix in left[:1]]
+                scales = [*self.scales, *roots]
+                yield from self.products(target, left, right, (False, True), scales)
 
-    def width(self, target: Matrix) -> int:
-        """Return the width of the queries, or of what stands for them."""
+    def caps(self, target: Matrix, source: Matrix) -> Iterator[Matrix]:
+        """Yield scores under a soft cap."""
+        for name, cap in self.scalars.items():
+            if "cap" in name.split("_"):
+                entry = capped(source.name, cap)
+                values = cap * np.tanh(source.values / cap)
+                said = f"{{0}} under a soft cap of {arithmetic.short(cap)}"
+                made = made_of("formula", source, said=said, formula=entry)
+                yield self.step(f"capped scores of {target.name}", values, made)
+
+    def roots(self, target: Matrix) -> list[float]:
+        """Return what scores may be multiplied with: one over a root of a width."""
         found = [*self.before(target, "query"), *self.before(target, "input")]
-        return int(found[0].values.shape[1]) if found else 1
+        widths = [float(found[0].values.shape[1])] if found else []
+        widths += [self.scalars["width"]] if "width" in self.scalars else []
+        return [width**-0.5 for width in widths] or [1.0]
 
-    def make_weights(self, target: Matrix) -> Iterator[Made]:
-        """Try shares: of scores of the example, or of scores that it does not list."""
-        shape = target.values.shape
+    def stages(self, target: Matrix) -> Iterator[tuple[Matrix, list[float]]]:
+        """Yield scores that the softmax may have been taken of, and their scales."""
         order = ["capped_scores", "biased_scores", "scaled_scores", "scores", "dot", "cosine"]
         found = sorted(
             (m for m in self.before(target, "scores") if m.step in order),
             key=lambda m: (order.index(m.step), -len(m.rest)),
         )
-        roots = [self.width(target) ** -0.5]
         for other in found:
-            factors = [*self.scales, *(roots if other.step in ("scores", "dot") else [])]
-            for scale, mask in itertools.product(factors, self.masks_for(shape)):
-                if other.values.shape == shape:
-                    shares, more = softmax(scale * other.values, mask)
-                    if close(shares, target.values):
-                        yield Made("softmax", (other.name,), scale=scale, mask=mask, more=more)
-            for bias in self.before(target, "bias"):
-                scores = other.values + bias.values
-                shares, more = softmax(scores, None)
-                if close(shares, target.values):
-                    name = f"biased scores of {target.name}"
-                    self.enter(name, scores, Made("sum", (other.name, bias.name)))
-                    yield Made("softmax", (name,), more=more)
-        for name, scores, made in self.unlisted(target, *shape):
-            for mask in self.masks_for(shape):
-                shares, more = softmax(scores, mask)
-                if close(shares, target.values):
-                    self.enter(name, scores, made)
-                    yield Made("softmax", (name,), mask=mask, more=more)
+            roots = self.roots(target) if other.step in ("scores", "dot") else []
+            yield other, [*self.scales, *roots]
+        for other in found:
+            biased = [self.biased(target, other, bias) for bias in self.before(target, "bias")]
+            for one in biased:
+                yield one, [1.0]
+            for one in (other, *biased):
+                for cap in self.caps(target, one):
+                    yield cap, [1.0]
+            if "temperatures" in self.known and len(other.values) == 1:
+                yield self.cooled(target, other), [1.0]
 
-    def unlisted(
-        self, target: Matrix, rows: int, columns: int
-    ) -> Iterator[tuple[str, Array, Made]]:
-        """Yield scores that the example does not list: products of queries and keys."""
+    def biased(self, target: Matrix, scores: Matrix, bias: Matrix) -> Matrix:
+        """Return scores with a bias."""
+        name = f"biased scores of {target.name}"
+        return self.step(name, scores.values + bias.values, made_of("sum", scores, bias))
+
+    def cooled(self, target: Matrix, scores: Matrix) -> Matrix:
+        """Return one row of scores divided by each temperature."""
+
+        def entry(known: Known, i: int, j: int) -> Number:
+            return at(known, scores.name, 0, j) / at(known, "temperatures", 0, i)
+
+        by = self.known["temperatures"]
+        said = "{0} divided by each of {1}"
+        made = made_of("formula", scores, by, said=said, formula=entry)
+        return self.step(f"scores of {target.name}", scores.values / by.values.T, made)
+
+    def make_weights(self, target: Matrix) -> Iterator[Made]:
+        """Try shares: of scores of the example, or of scores that it does not list."""
+        if target.rest & SLIPS:
+            yield from self.slips(target)
+            return
+        for weights in self.shares(target, *target.values.shape):
+            if alike(weights.values, target.values) and weights.made:
+                yield weights.made
+
+    def shares(self, target: Matrix, rows: int, columns: int) -> Iterator[Matrix]:
+        """Yield shares of a shape that may be those of a matrix."""
+        name, shape = f"weights of {target.name}", (rows, columns)
+        listed = ((m, scale) for m, scales in self.stages(target) for scale in scales)
+        unlisted = ((m, 1.0) for m in self.unlisted(target, rows, columns))
+        for other, scale in itertools.chain(listed, unlisted):
+            if other.values.shape == shape:
+                for mask in self.masks_for(shape):
+                    values, more = softmax(scale * other.values, mask)
+                    made = made_of("softmax", other, scale=scale, mask=mask, more=more)
+                    yield self.step(name, values, made)
+
+    def slips(self, target: Matrix) -> Iterator[Made]:
+        """Try what a wrong recipe makes of scores and a mask."""
+        shape, filler = target.values.shape, self.scalars.get("sentinel", 0.0)
+        words = frozenset(target.rest - SLIPS)
+        for scores in self.before(replace(target, rest=words), "scores"):
+            masks = [m for m in self.masks if m.values.shape == shape == scores.values.shape]
+            masks.sort(key=lambda m: not set(m.name.split("_")) & words)
+            for mask in masks:
+                if target.rest & {"hides", "inverted"}:
+                    values, more = softmax(scores.values, ~mask.values)
+                    if alike(values, target.values):
+                        said = "{0}, over the keys where the mask is false"
+                        yield made_of("softmax", scores, mask=~mask.values, more=more, said=said)
+                for word in target.rest & {"added", "filled", "multiplied"}:
+                    wrong = self.wrong(target, word, scores, mask, filler)
+                    values, more = softmax(wrong.values, None)
+                    if close(values, target.values):
+                        yield made_of("softmax", wrong, more=more)
+
+    def wrong(
+        self, target: Matrix, word: str, scores: Matrix, mask: Matrix, filler: float
+    ) -> Matrix:
+        """Return scores with a mask that was not taken for −∞."""
+        told = arithmetic.short(filler)
+        said = {
+            "added": f"{{0}}, plus {told} where the mask hides",
+            "filled": f"{{0}}, with {told} where the mask hides",
+            "multiplied": "{0} times the mask",
+        }[word]
+
+        def entry(known: Known, i: int, j: int) -> Number:
+            score, lets = at(known, scores.name, i, j), bool(mask.values[i, j])
+            if word == "multiplied":
+                return score * number(lets)
+            if lets:
+                return score
+            return score + number(filler) if word == "added" else number(filler)
+
+        values = {
+            "added": scores.values + np.where(mask.values, 0, filler),
+            "filled": np.where(mask.values, scores.values, filler),
+            "multiplied": scores.values * mask.values,
+        }[word]
+        made = made_of("formula", scores, said=said, formula=entry)
+        return self.step(f"scores of {target.name}", values, made)
+
+    def unlisted(self, target: Matrix, rows: int, columns: int) -> Iterator[Matrix]:
+        """Yield scores that the example does not list: products of queries and keys, cosines."""
+        name = f"scores of {target.name}"
         for left, right in self.pairs(target):
             for a, b in itertools.product(left, right):
                 if a.values.shape[1] != b.values.shape[1] or (a.family == "input" and a is not b):
@@ -318,32 +767,52 @@ class Relations:
                 ):
                     for scale in (a.values.shape[1] ** -0.5, *self.scales):
                         scores = scale * (a.values[i] @ b.values[j].T)
-                        made = Made("product", (a.name, b.name), (i, j), (False, True), scale)
-                        yield f"scores of {target.name}", scores, made
+                        made = made_of(
+                            "product", a, b, rows=(i, j), turned=(False, True), scale=scale
+                        )
+                        yield self.step(name, scores, made)
+        for a in self.before(target, "input"):
+            for i in self.used(a, rows, target):
+                units = a.values[i] / np.linalg.norm(a.values[i], axis=1)[:, np.newaxis]
+                which = "" if i == list(range(len(a.values))) else f" ({', '.join(map(str, i))})"
+                said = f"cosine of every pair of rows{which} of {{0}}"
+                made = made_of("formula", a, said=said, formula=cosine(a.name, a.name, (i, i)))
+                yield self.step(name, units @ units.T, made)
 
     def make_output(self, target: Matrix) -> Iterator[Made]:
         """Try contexts: of shares of the example, or of shares that it does not list."""
-        values = self.before(target, "value", "input", "output")
-        yield from self.products(target, self.before(target, "weights"), values)
-        merged = self.before(target, "merged")
-        yield from self.products(target, merged, self.before(target, "w", steps=["w_output"]))
+        values = [
+            *self.roles(target, "value"),
+            *self.inputs(target),
+            *self.before(target, "output"),
+        ]
+        if {"nearest"} & {target.step} or {"first", "wins"} <= target.rest:
+            for scores, value in itertools.product(self.before(target, "scores"), values):
+                if scores.values.shape == (len(target.values), len(value.values)):
+                    said = "for each row, the row of {1} whose key has the largest of {0}, or the first of several"
+                    entry = best(scores.name, value.name)
+                    yield from self.formula(target, said, entry, scores, value)
+            return
+        weights = self.before(target, "weights")
+        yield from self.products(target, weights, values)
+        by = self.before(target, "w", steps=["w_output"])
+        yield from self.products(target, self.before(target, "merged"), by)
+        for one, value in itertools.product(weights, values) if by else ():
+            for keys in self.used(value, one.values.shape[1], target):
+                rows = (list(range(len(one.values))), keys)
+                made = made_of("product", one, value, rows=rows)
+                name = f"context of {target.name}"
+                context = self.step(name, one.values @ value.values[keys], made)
+                yield from self.products(target, [context], by)
         for value in values:
             if value.values.shape[1] != target.values.shape[1] or value.family == "output":
                 continue
             counts = dict.fromkeys((len(value.values), len(target.values)))
             for keys in (rows for count in counts for rows in self.used(value, count, target)):
-                shape = (len(target.values), len(keys))
-                for name, scores, made in self.unlisted(target, *shape):
-                    for mask in self.masks_for(shape):
-                        shares, more = softmax(scores, mask)
-                        if close(shares @ value.values[keys], target.values):
-                            self.enter(name, scores, made)
-                            second = f"weights of {target.name}"
-                            self.enter(
-                                second, shares, Made("softmax", (name,), (), mask=mask, more=more)
-                            )
-                            rows = (list(range(len(shares))), keys)
-                            yield Made("product", (second, value.name), rows)
+                for shares in self.shares(target, len(target.values), len(keys)):
+                    if close(shares.values @ value.values[keys], target.values):
+                        rows = (list(range(len(shares.values))), keys)
+                        yield made_of("product", shares, value, rows=rows)
 
     def make_slope(self, target: Matrix) -> Iterator[Made]:
         """Try the backward pass."""
@@ -351,18 +820,18 @@ class Relations:
         def of(*names: str) -> list[Matrix]:
             return [self.known[name] for name in names if name in self.known]
 
-        root = [1.0, self.width(target) ** -0.5]
+        root = [1.0, *self.roots(target)]
         step = target.step
+        if target.rest:
+            return
         if step == "d_value":
             yield from self.products(target, of("weights"), of("d_output"), (True, False))
         if step == "d_weights":
             yield from self.products(target, of("d_output"), of("value"), (False, True))
+        slopes = of("d_scores", "d_scaled_scores") or list(self.slopes())
         if step == "d_query":
-            yield from self.products(
-                target, of("d_scores", "d_scaled_scores"), of("key"), scales=root
-            )
+            yield from self.products(target, slopes, of("key"), scales=root)
         if step == "d_key":
-            slopes = of("d_scores", "d_scaled_scores")
             yield from self.products(target, slopes, of("query"), (True, False), root)
         if step.startswith("d_w_"):
             inputs = self.before(target, "input")
@@ -370,15 +839,346 @@ class Relations:
         if step == "d_scores":
             for other in of("d_scaled_scores"):
                 if close(root[1] * other.values, target.values):
-                    yield Made("scale", (other.name,), scale=root[1])
+                    yield made_of("scale", other, scale=root[1])
         if step in ("d_scaled_scores", "d_scores") and "weights" in self.known:
-            weights = self.known["weights"].values
             for slope in of("d_weights"):
-                mean = (weights * slope.values).sum(axis=1)
-                if close(weights * (slope.values - mean[:, np.newaxis]), target.values):
-                    yield Made("slope", ("weights", slope.name), more={"mean": mean})
+                made = self.through_softmax(slope)
+                if close(computed(made, self.known, target.values.shape)[0], target.values):
+                    yield made
+        if step == "d_x":
+            parts = []
+            for role in ("query", "key", "value"):
+                for one, by in zip(of(f"d_{role}"), of(f"w_{role}"), strict=False):
+                    rows = list(range(len(one.values))), list(range(by.values.shape[0]))
+                    made = made_of("product", one, by, rows=rows, turned=(False, True))
+                    name = f"slope through {role} of {target.name}"
+                    parts.append(self.step(name, one.values @ by.values.T, made))
+            if parts and close(sum(part.values for part in parts), target.values):
+                yield made_of("sum", *parts)
+        if step == "d_output":
+            for output in of("output"):
 
-    def enter(self, name: str, values: Array, made: Made) -> None:
-        """Enter a step between two arrays."""
-        self.known[name] = Matrix(name, values)
-        self.made[name] = made
+                def slope_of(known: Known, i: int, j: int) -> Number:
+                    return -(number(1) / (number(1) + exponential(at(known, "output", i, j))))
+
+                said = "−1 divided by 1 plus e to {0}: the slope of log(1 + e<sup>−x</sup>)"
+                yield from self.formula(target, said, slope_of, output)
+
+    def through_softmax(self, slope: Matrix) -> Made:
+        """Return how slopes go back through the softmax."""
+        weights = self.known["weights"]
+        mean = (weights.values * slope.values).sum(axis=1)
+        return made_of("slope", weights, slope, more={"mean": mean})
+
+    def slopes(self) -> Iterator[Matrix]:
+        """Yield the slopes along the scores of an example that does not list them."""
+        if {"weights", "d_output", "value"} <= set(self.known):
+            output, value = self.known["d_output"], self.known["value"]
+            rows = (list(range(len(output.values))), list(range(len(value.values))))
+            made = made_of("product", output, value, rows=rows, turned=(False, True))
+            slope = self.step("d_weights", output.values @ value.values.T, made)
+            made = self.through_softmax(slope)
+            known = self.known | {"d_weights": slope}
+            yield self.step("d_scaled_scores", computed(made, known, ())[0], made)
+
+    def make_function(self, target: Matrix) -> Iterator[Made]:
+        """Try functions of one array, entry by entry or row by row."""
+        if target.step == "log":
+            for source in filter(None, [self.known.get(target.given.removeprefix("log_"))]):
+                if source.values.shape == target.values.shape:
+
+                    def log(known: Known, i: int, j: int) -> Number:
+                        return function("log", at(known, source.name, i, j))
+
+                    yield from self.formula(target, "logarithm of {0}", log, source)
+        if target.step == "distance":
+            for source in self.before(target, "input"):
+                entry = distance(source.name, source.name)
+                yield from self.formula(
+                    target, "distance of every pair of rows of {0}", entry, source
+                )
+        if target.step == "jacobian":
+            size = target.values.shape[1]
+            for source in (m for m in self.known.values() if m.family == "function"):
+                for root in self.roots(target):
+                    if close(root * source.values, target.values):
+                        yield made_of("scale", source, scale=root)
+            for source in self.before(target, "weights"):
+                if source.values.shape == (1, size):
+                    said = "diagonal of {0}, minus {0} transposed times {0}"
+                    yield from self.formula(target, said, jacobian(source.name), source)
+        if target.step == "exponentials":
+            for source in self.before(target, "scores"):
+
+                def power_of(known: Known, i: int, j: int) -> Number:
+                    return exponential(at(known, source.name, i, j))
+
+                yield from self.formula(target, "e to the power of {0}", power_of, source)
+        if target.step == "norms":
+            for source in (*self.before(target, "stretched"), *self.inputs(target)):
+
+                def norm(known: Known, i: int, j: int) -> Number:
+                    return arithmetic.length(row(known, source.name, j))
+
+                if len(source.values) == target.values.shape[1]:
+                    yield from self.formula(target, "length of each row of {0}", norm, source)
+        if target.step == "log_sum_exp":
+            for source in self.before(target, "scores"):
+                if len(source.values) == target.values.shape[1]:
+                    said = "logarithm of the sum of the exponentials of each row of {0}"
+                    yield from self.formula(target, said, log_sum(source.name), source)
+
+    def make_state(self, target: Matrix) -> Iterator[Made]:
+        """Try what a softmax in one pass keeps: maxima, and sums of exponentials below them."""
+        which, _, what = target.step.partition("_")
+        merged, size = which == "merged", int(self.scalars.get("block_size", 1))
+        scores = self.known.get("block_maximum" if merged else "scores")
+        most = self.known.get(f"{which}_maximum")
+        if not scores or (what != "maximum" and not most):
+            return
+        width = scores.values.shape[1]
+        value = self.known.get("value")
+
+        def spread(i: int, j: int) -> tuple[list[Any], list[Any], Any]:
+            flat, deep = merged and what != "weighted", what == "weighted" and not merged
+            q, g = (j, 0) if flat else (target.place[0], i) if deep else (i, j)
+            columns = (
+                range(width)
+                if merged
+                else range(j + 1)
+                if which == "running"
+                else range(g * size, (g + 1) * size)
+            )
+            weights: list[Any] = []
+            if what == "sum" and merged:
+                weights = [("block_sum", q, c) for c in columns]
+            if what == "weighted":
+                weights = [
+                    (f"block_weighted[{q}]", c, j) if merged else ("value", c, j) for c in columns
+                ]
+            at_most = (most.name, *((0, q) if merged else (q, g))) if most else None
+            return (
+                [(scores.name, q, c) for c in columns],
+                weights,
+                None if what == "maximum" else at_most,
+            )
+
+        of = {
+            "running": "the keys so far",
+            "block": f"each block of {size} keys",
+            "merged": "all blocks",
+        }[which]
+        if what == "maximum":
+            yield from self.formula(target, f"largest of {{0}} over {of}", rescaled(spread), scores)
+        elif most:
+            more = [
+                m
+                for m in self.known.values()
+                if m.name in {n for i in range(len(target.values)) for n, *_ in spread(i, 0)[1]}
+            ]
+            by = "".join(f" times {{{k + 2}}}" for k in range(len(more[:1])))
+            said = f"sum of e to {{0}} − {{1}}{by}, over {of}"
+            yield from self.formula(target, said, rescaled(spread), scores, most, *more)
+
+    def make_encoding(self, target: Matrix) -> Iterator[Made]:
+        """Try the sinusoidal encoding, and the frequencies of a rotation."""
+        base, width = self.scalars.get("base", 0.0), target.values.shape[1]
+        if target.step == "encoding":
+            said = f"sine and cosine of the position, divided by powers of {arithmetic.short(base)}"
+            yield from self.formula(target, said, encoded(base, width))
+        else:
+
+            def frequency(known: Known, i: int, j: int) -> Number:
+                return power(number(base), number(-2 * j) / number(2 * width))
+
+            yield from self.formula(target, f"powers of {arithmetic.short(base)}", frequency)
+
+    # The same steps, with something else to begin with
+
+    def again(self, target: Matrix) -> Iterator[Made]:
+        """Try the steps of another matrix, with something else to begin with."""
+        bases = [
+            self.known[name]
+            for name, made in self.made.items()
+            if made.kind != "again" and self.known[name].given
+        ]
+        bases = [
+            m
+            for m in bases
+            if (m.family, m.step) == (target.family, target.step)
+            and m.rest < target.rest
+            and (m.place == target.place)
+        ]
+        for base in sorted(bases, key=lambda m: -len(m.rest)):
+            words = target.rest - base.rest
+            for said, starts, places in self.starts(base, target, words):
+                worlds = []
+                for start, entry in zip(starts, places, strict=True):
+                    worlds.append(self.world(base.name, start, words, entry))
+                rows, columns = target.values.shape
+                values = np.empty((rows, columns))
+                try:
+                    for i, j in np.ndindex(rows, columns):
+                        world = worlds[i if len(worlds) > 1 else 0]
+                        values[i, j] = world.known[base.name].values[world.entry(i, j)]
+                except IndexError:
+                    continue
+                if close(values, target.values):
+                    yield Made("again", (base.name,), said=said, worlds=tuple(worlds))
+
+    def starts(
+        self, base: Matrix, target: Matrix, words: frozenset[str]
+    ) -> Iterator[tuple[str, list[dict[str, Any]], list[Callable[[int, int], tuple[int, int]]]]]:
+        """Yield what may be put in place of what: for each of them its shape and its formula."""
+
+        def same(i: int, j: int) -> tuple[int, int]:
+            return i, j
+
+        root = self.known.get("embeddings")
+        chosen = [name for name in self.choices if self.is_meant(name, replace(target, rest=words))]
+        if root and "embeddings" in self.made:
+            tokens = self.made["embeddings"]
+            every = [n for n in self.choices if f"{n.partition('_')[0]}s" in words] or chosen
+            if every and tokens.kind == "formula":
+                starts = []
+                for name in every:
+                    choice = self.choices[name]
+                    count = self.words[name]
+                    width = root.values.shape[1]
+                    starts.append(
+                        {"embeddings": ((len(choice), width), placed(choice, count, width))}
+                    )
+                last = [partial(lambda n, i, j: (n - 1, j), len(self.choices[n])) for n in every]
+                whole = every == chosen and len(every) == 1
+                text = "the text" if whole else "the last row, for the text of each"
+                names = ", ".join(f"<code>{n}</code>" for n in every)
+                yield f"as {{0}}, for {text} {names}", starts, [same] if whole else last
+        elif root:
+            for name in chosen or [""]:
+                choice = self.choices.get(name, list(range(len(root.values))))
+                plus = self.known.get("encoding") if "encoded" in words else None
+                if plus is not None and len(plus.values) != len(choice):
+                    continue
+
+                def entry(known: Known, i: int, j: int) -> Number:
+                    word = at(known, "embeddings", choice[i], j)
+                    return word + at(known, "encoding", i, j) if plus else word
+
+                said = "as {0}" + f", for the words of <code>{name}</code>" * bool(name)
+                said += ", with <code>encoding</code> added to the words" * bool(plus)
+                if name or plus:
+                    yield (
+                        said,
+                        [{"embeddings": ((len(choice), root.values.shape[1]), entry)}],
+                        [same],
+                    )
+        for name, by in self.scalars.items():
+            if "positions" in self.known and any(word.startswith(name) for word in words):
+
+                def moved(known: Known, i: int, j: int) -> Number:
+                    return at(known, "positions", i, j) + number(by)
+
+                shape = self.known["positions"].values.shape
+                said = f"as {{0}}, with every position moved by {arithmetic.short(by)}"
+                yield said, [{"positions": (shape, moved)}], [same]
+        weights = self.known.get("weights")
+        if "uniform" in words and weights is not None:
+            empty = [i for i, row in enumerate(weights.values) if not row.any()]
+
+            def even(known: Known, i: int, j: int) -> Number:
+                count = weights.values.shape[1]
+                return number(1) / number(count) if i in empty else at(known, "weights", i, j)
+
+            said = "as {0}, with equal weights for a query whose keys are all hidden"
+            whole = len(target.values) == len(base.values)
+            place = same if whole else lambda i, j: (empty[i], j)
+            yield said, [{"weights": (weights.values.shape, even)}], [place]
+        if {"without", "path"} <= words:
+            yield from self.other_path(base, words, same)
+
+    def other_path(
+        self, base: Matrix, words: frozenset[str], same: Callable[[int, int], tuple[int, int]]
+    ) -> Iterator[Any]:
+        """Yield queries, keys or values that read what stood before the last layer."""
+        for name, made in self.made.items():
+            step = self.known[name]
+            if step.step in words and made.kind == "product" and "stream" in made.of:
+                old, new = made.of[1], "embeddings"
+
+                def entry(known: Known, i: int, j: int) -> Number:
+                    column = [at(known, old, k, j) for k in range(len(known[old].values))]
+                    return dot(row(known, new, i), column)
+
+                said = f"as {{0}}, with {step.step} made of <code>{new}</code> without layer 1"
+                yield said, [{name: (step.values.shape, entry)}], [same]
+
+    def world(
+        self,
+        base: str,
+        start: Mapping[str, tuple[tuple[int, int], Callable[..., Number]]],
+        words: frozenset[str],
+        entry: Callable[[int, int], tuple[int, int]],
+    ) -> World:
+        """Return all that changes on the way to a matrix."""
+        world = World(dict(self.known), dict(self.made), entry, {}, words)
+        changed: dict[str, bool] = {}
+        for name, (shape, formula) in start.items():
+            values = np.array(
+                [
+                    [formula(self.known, i, j).value for j in range(shape[1])]
+                    for i in range(shape[0])
+                ]
+            )
+            world.known[name] = replace(self.known[name], values=values)
+            world.came[name] = partial(formula, self.known)
+            world.made.pop(name, None)
+            changed[name] = True
+
+        def follow(name: str) -> bool:
+            if name not in changed:
+                made = self.made.get(name)
+                changed[name] = made is not None and max(map(follow, made.of), default=False)
+                if changed[name] and made:
+                    made = self.fitted(made, world.known)
+                    values, more = computed(made, world.known, self.known[name].values.shape)
+                    world.known[name] = replace(self.known[name], values=values)
+                    world.made[name] = replace(made, more=more)
+            return changed[name]
+
+        follow(base)
+        return world
+
+    def fitted(self, made: Made, known: Known) -> Made:
+        """Return how something is made where there are more rows or fewer."""
+        counts = [len(self.known[name].values) for name in made.of]
+        rows = tuple(
+            list(range(len(known[name].values))) if used == list(range(count)) else used
+            for used, name, count in zip(made.rows, made.of, counts, strict=False)
+        )
+        mask, shape = made.mask, known[made.of[0]].values.shape
+        if mask is not None and mask.shape != shape:
+            mask = np.tri(*shape, dtype=bool)
+        return replace(made, rows=rows, mask=mask)
+
+
+def computed(made: Made, known: Known, shape: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
+    """Compute a matrix from what it is made of."""
+    of = [known[name].values for name in made.of]
+    if made.kind == "product":
+        one = of[0].T if made.turned[0] else of[0][made.rows[0]]
+        other = of[1][made.rows[1]]
+        return made.scale * (one @ (other.T if made.turned[1] else other)), {}
+    if made.kind == "softmax":
+        return softmax(made.scale * of[0], made.mask)
+    if made.kind == "scale":
+        return made.scale * of[0], {}
+    if made.kind == "sum":
+        return np.asarray(sum(of)), {}
+    if made.kind == "slope":
+        mean = (of[0] * of[1]).sum(axis=1)
+        return of[0] * (of[1] - mean[:, np.newaxis]), {"mean": mean}
+    if made.kind == "copy":
+        return np.column_stack([of[k][:, j] for k, j in made.columns]), {}
+    rows, columns = shape
+    entry = made.formula or (lambda *_: number(0))
+    return np.array([[entry(known, i, j).value for j in range(columns)] for i in range(rows)]), {}
