@@ -26,11 +26,14 @@ UNTRACED = {
 def evaluated(text: str) -> float:
     """Compute a line as a reader would."""
     text = re.sub(r" <small>.*?</small>", "", text)
-    text = re.sub(r" × 10<sup>(.*?)</sup>", r"*10**(\1)", text)
-    text = re.sub(r"e<sup>(.*?)</sup>", r"exp(\1)", text)
-    text = re.sub(r"√(\d+)", r"sqrt(\1)", text)
+    text = re.sub(r"([\d.]+) × 10<sup>(.*?)</sup>", r"(\1*10**(\2))", text)
+    while "e<sup>" in text:
+        text = re.sub(r"e<sup>((?:(?!<sup>).)*?)</sup>", r"exp(\1)", text)
+    text = re.sub(r"<sup>(.*?)</sup>", r"**(\1)", text)
+    text = re.sub(r"√([\d.]+)", r"sqrt(\1)", text).replace("√", "sqrt").replace("²", "**2")
     text = text.replace("×", "*").replace("÷", "/").replace("−", "-")
-    return float(eval(text, {"__builtins__": {}}, {"exp": math.exp, "sqrt": math.sqrt}))
+    names = {name: getattr(math, name) for name in ("exp", "sqrt", "sin", "cos", "tanh", "log")}
+    return float(eval(text, {"__builtins__": {}}, {"max": max, **names}))
 
 
 def slack(text: str) -> float:
@@ -74,7 +77,7 @@ class TestEveryEntry:
                 (trace.names[k], i, j)
                 for i in range(rows)
                 for j in range(columns)
-                if (i == at[0] if kind == "r" else j == at[0] if kind == "c" else [i, j] == at)
+                if {"m": True, "r": [i] == at, "c": [j] == at, "e": [i, j] == at}[kind]
             }
 
         made, used = set(), set()
