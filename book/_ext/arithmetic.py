@@ -66,7 +66,8 @@ class Number:
 
     def __truediv__(self, other: "Number") -> "Number":
         """Divide."""
-        text = f"{self.inside()} ÷ {other.inside(ATOM)}"
+        left = self.text if self.holds else f"({self.text})"
+        text = f"{left} ÷ {other.inside(ATOM)}"
         return made(self.value / other.value, text, PRODUCT, self, other)
 
     def __neg__(self) -> "Number":

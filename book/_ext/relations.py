@@ -102,7 +102,19 @@ class World:
     made: dict[str, Made]
     entry: Callable[[int, int], tuple[int, int]]  # which entry of the base this one is
     came: dict[str, Callable[[int, int], Number]]  # what something else was made of
-    words: frozenset[str] = frozenset()  # what names say of it
+    words: frozenset[str]  # what names say of it
+    said: str  # what is else
+
+
+@dataclass
+class Start:
+    """Something else to begin with: what it stands for, its entries, and the row that is meant."""
+
+    name: str
+    shape: tuple[int, ...]
+    formula: Callable[[Known, int, int], Number]
+    said: str
+    row: int | None = None
 
 
 def made_of(kind: str, *sources: Matrix, **more: Any) -> Made:
@@ -203,6 +215,31 @@ def capped(source: str, cap: float) -> Callable[..., Number]:
 
     def formula(known: Known, i: int, j: int) -> Number:
         return number(cap) * function("tanh", at(known, source, i, j) / number(cap))
+
+    return formula
+
+
+def moved(positions: str, by: float) -> Callable[..., Number]:
+    """Return the formula of positions that are moved."""
+    return lambda known, i, j: at(known, positions, i, j) + number(by)
+
+
+def uniform(weights: str, empty: Sequence[int]) -> Callable[..., Number]:
+    """Return the formula of weights, equal where there are none."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        one = number(1) / number(known[weights].values.shape[1])
+        return one if i in empty else at(known, weights, i, j)
+
+    return formula
+
+
+def read(source: str, by: str) -> Callable[..., Number]:
+    """Return the formula of a product."""
+
+    def formula(known: Known, i: int, j: int) -> Number:
+        column = [at(known, by, k, j) for k in range(len(known[by].values))]
+        return dot(row(known, source, i), column)
 
     return formula
 
@@ -442,11 +479,7 @@ class Relations:
         known = self.known | {source.name: source for source in sources}
         values = target.values
         if abs(entry(known, 0, 0).value - values[0, 0]) < 1e-6 + 1e-6 * abs(values[0, 0]):
-            every = [
-                [entry(known, i, j).value for j in range(values.shape[1])]
-                for i in range(len(values))
-            ]
-            if close(np.array(every), values):
+            if close(table(entry, known, values.shape), values):
                 yield made_of("formula", *sources, said=said, formula=entry)
 
     def products(
@@ -510,7 +543,7 @@ class Relations:
             def moved(known: Known, i: int, j: int) -> Number:
                 return at(known, role, i, j) - number(rate) * at(known, f"d_{role}", i, j)
 
-            said = f"{{0}} minus {{1}} times the learning rate"
+            said = "{0} minus {1} times the learning rate"
             yield from self.formula(target, said, moved, source, slope)
 
     make_key = make_value = make_query
@@ -745,7 +778,9 @@ class Relations:
                 return score * number(lets)
             if lets:
                 return score
-            return score + number(filler) if word == "added" else number(filler)
+            if word == "added":
+                return score + number(filler)
+            return replace(number(filler), lines=(f"{told} stands for what the mask hides",))
 
         values = {
             "added": scores.values + np.where(mask.values, 0, filler),
@@ -774,7 +809,7 @@ class Relations:
         for a in self.before(target, "input"):
             for i in self.used(a, rows, target):
                 units = a.values[i] / np.linalg.norm(a.values[i], axis=1)[:, np.newaxis]
-                which = "" if i == list(range(len(a.values))) else f" ({', '.join(map(str, i))})"
+                which = "" if i == list(range(len(a.values))) else f" {', '.join(map(str, i))}"
                 said = f"cosine of every pair of rows{which} of {{0}}"
                 made = made_of("formula", a, said=said, formula=cosine(a.name, a.name, (i, i)))
                 yield self.step(name, units @ units.T, made)
@@ -789,7 +824,7 @@ class Relations:
         if {"nearest"} & {target.step} or {"first", "wins"} <= target.rest:
             for scores, value in itertools.product(self.before(target, "scores"), values):
                 if scores.values.shape == (len(target.values), len(value.values)):
-                    said = "for each row, the row of {1} whose key has the largest of {0}, or the first of several"
+                    said = "the row of {1} at the largest of each row of {0}, or at the first of several"
                     entry = best(scores.name, value.name)
                     yield from self.formula(target, said, entry, scores, value)
             return
@@ -976,8 +1011,8 @@ class Relations:
                 for m in self.known.values()
                 if m.name in {n for i in range(len(target.values)) for n, *_ in spread(i, 0)[1]}
             ]
-            by = "".join(f" times {{{k + 2}}}" for k in range(len(more[:1])))
-            said = f"sum of e to {{0}} − {{1}}{by}, over {of}"
+            by = f", times <code>{more[0].given}</code>" if more else ""
+            said = f"sum of e to the power of {{0}} − {{1}}{by}, over {of}"
             yield from self.formula(target, said, rescaled(spread), scores, most, *more)
 
     def make_encoding(self, target: Matrix) -> Iterator[Made]:
@@ -1011,128 +1046,78 @@ class Relations:
         ]
         for base in sorted(bases, key=lambda m: -len(m.rest)):
             words = target.rest - base.rest
-            for said, starts, places in self.starts(base, target, words):
-                worlds = []
-                for start, entry in zip(starts, places, strict=True):
-                    worlds.append(self.world(base.name, start, words, entry))
-                rows, columns = target.values.shape
-                values = np.empty((rows, columns))
-                try:
-                    for i, j in np.ndindex(rows, columns):
-                        world = worlds[i if len(worlds) > 1 else 0]
-                        values[i, j] = world.known[base.name].values[world.entry(i, j)]
-                except IndexError:
-                    continue
-                if close(values, target.values):
-                    yield Made("again", (base.name,), said=said, worlds=tuple(worlds))
+            for starts in self.starts(base, target, words):
+                worlds = tuple(self.world(base.name, start, words) for start in starts)
+                every = [world.known[base.name].values for world in worlds]
+                rows = [slice(s.row, None if s.row is None else s.row + 1) for s in starts]
+                values = [one[row] for one, row in zip(every, rows, strict=True)]
+                if worlds and close(np.concatenate(values), target.values):
+                    said = worlds[0].said if len(worlds) == 1 else f"{worlds[0].said}, and so on"
+                    yield Made("again", (base.name,), said=said, worlds=worlds)
 
-    def starts(
-        self, base: Matrix, target: Matrix, words: frozenset[str]
-    ) -> Iterator[tuple[str, list[dict[str, Any]], list[Callable[[int, int], tuple[int, int]]]]]:
-        """Yield what may be put in place of what: for each of them its shape and its formula."""
-
-        def same(i: int, j: int) -> tuple[int, int]:
-            return i, j
-
-        root = self.known.get("embeddings")
-        chosen = [name for name in self.choices if self.is_meant(name, replace(target, rest=words))]
+    def starts(self, base: Matrix, target: Matrix, words: frozenset[str]) -> Iterator[list[Start]]:
+        """Yield what may be put in place of what: once, or once for each row."""
+        whole = len(target.values) == len(base.values)
+        root, by = self.known.get("embeddings"), self.known.get("encoding")
+        meant = replace(target, rest=words)
+        chosen = [name for name in self.choices if self.is_meant(name, meant)]
         if root and "embeddings" in self.made:
-            tokens = self.made["embeddings"]
-            every = [n for n in self.choices if f"{n.partition('_')[0]}s" in words] or chosen
-            if every and tokens.kind == "formula":
-                starts = []
-                for name in every:
-                    choice = self.choices[name]
-                    count = self.words[name]
-                    width = root.values.shape[1]
-                    starts.append(
-                        {"embeddings": ((len(choice), width), placed(choice, count, width))}
-                    )
-                last = [partial(lambda n, i, j: (n - 1, j), len(self.choices[n])) for n in every]
-                whole = every == chosen and len(every) == 1
-                text = "the text" if whole else "the last row, for the text of each"
-                names = ", ".join(f"<code>{n}</code>" for n in every)
-                yield f"as {{0}}, for {text} {names}", starts, [same] if whole else last
+            several = [n for n in self.choices if f"{n.partition('_')[0]}s" in words]
+            starts = []
+            for name in several or chosen:
+                tokens, width = self.choices[name], root.values.shape[1]
+                said = f"as {'the last row of ' * bool(several)}{{0}}, for <code>{name}</code>"
+                entry = placed(tokens, self.words[name], width)
+                shape, row = (len(tokens), width), len(tokens) - 1 if several else None
+                starts.append(Start("embeddings", shape, entry, said, row))
+            yield starts if several else starts[:1]
         elif root:
             for name in chosen or [""]:
                 choice = self.choices.get(name, list(range(len(root.values))))
-                plus = self.known.get("encoding") if "encoded" in words else None
-                if plus is not None and len(plus.values) != len(choice):
-                    continue
+                plus = "encoded" in words and by is not None and len(by.values) == len(choice)
 
-                def entry(known: Known, i: int, j: int) -> Number:
+                def entry(
+                    known: Known, i: int, j: int, choice: Sequence[int] = choice, plus: bool = plus
+                ) -> Number:
                     word = at(known, "embeddings", choice[i], j)
                     return word + at(known, "encoding", i, j) if plus else word
 
-                said = "as {0}" + f", for the words of <code>{name}</code>" * bool(name)
-                said += ", with <code>encoding</code> added to the words" * bool(plus)
+                said = "as {0}, but" + f" for the words of <code>{name}</code>" * bool(name)
+                said += " with <code>encoding</code> added to the words" * plus
                 if name or plus:
-                    yield (
-                        said,
-                        [{"embeddings": ((len(choice), root.values.shape[1]), entry)}],
-                        [same],
-                    )
-        for name, by in self.scalars.items():
+                    shape = (len(choice), root.values.shape[1])
+                    yield [Start("embeddings", shape, entry, said)]
+        for name, shift in self.scalars.items():
             if "positions" in self.known and any(word.startswith(name) for word in words):
-
-                def moved(known: Known, i: int, j: int) -> Number:
-                    return at(known, "positions", i, j) + number(by)
-
                 shape = self.known["positions"].values.shape
-                said = f"as {{0}}, with every position moved by {arithmetic.short(by)}"
-                yield said, [{"positions": (shape, moved)}], [same]
-        weights = self.known.get("weights")
-        if "uniform" in words and weights is not None:
-            empty = [i for i, row in enumerate(weights.values) if not row.any()]
-
-            def even(known: Known, i: int, j: int) -> Number:
-                count = weights.values.shape[1]
-                return number(1) / number(count) if i in empty else at(known, "weights", i, j)
-
-            said = "as {0}, with equal weights for a query whose keys are all hidden"
-            whole = len(target.values) == len(base.values)
-            place = same if whole else lambda i, j: (empty[i], j)
-            yield said, [{"weights": (weights.values.shape, even)}], [place]
+                said = f"as {{0}}, but with every position moved by {arithmetic.short(shift)}"
+                yield [Start("positions", shape, moved("positions", shift), said)]
+        if "uniform" in words and "weights" in self.known:
+            weights = self.known["weights"].values
+            empty = [i for i, row in enumerate(weights) if not row.any()]
+            said = "as {0}, but with equal weights for a query whose keys are all hidden"
+            row = None if whole or not empty else empty[0]
+            yield [Start("weights", weights.shape, uniform("weights", empty), said, row)]
         if {"without", "path"} <= words:
-            yield from self.other_path(base, words, same)
+            for name, made in self.made.items():
+                step = self.known[name]
+                if step.step in words and made.kind == "product" and made.of[0] == "stream":
+                    entry = read("embeddings", made.of[1])
+                    said = f"as {{0}}, but with the {step.step} made of <code>embeddings</code>"
+                    yield [Start(name, step.values.shape, entry, said)]
 
-    def other_path(
-        self, base: Matrix, words: frozenset[str], same: Callable[[int, int], tuple[int, int]]
-    ) -> Iterator[Any]:
-        """Yield queries, keys or values that read what stood before the last layer."""
-        for name, made in self.made.items():
-            step = self.known[name]
-            if step.step in words and made.kind == "product" and "stream" in made.of:
-                old, new = made.of[1], "embeddings"
-
-                def entry(known: Known, i: int, j: int) -> Number:
-                    column = [at(known, old, k, j) for k in range(len(known[old].values))]
-                    return dot(row(known, new, i), column)
-
-                said = f"as {{0}}, with {step.step} made of <code>{new}</code> without layer 1"
-                yield said, [{name: (step.values.shape, entry)}], [same]
-
-    def world(
-        self,
-        base: str,
-        start: Mapping[str, tuple[tuple[int, int], Callable[..., Number]]],
-        words: frozenset[str],
-        entry: Callable[[int, int], tuple[int, int]],
-    ) -> World:
+    def world(self, base: str, start: Start, words: frozenset[str]) -> World:
         """Return all that changes on the way to a matrix."""
-        world = World(dict(self.known), dict(self.made), entry, {}, words)
-        changed: dict[str, bool] = {}
-        for name, (shape, formula) in start.items():
-            values = np.array(
-                [
-                    [formula(self.known, i, j).value for j in range(shape[1])]
-                    for i in range(shape[0])
-                ]
-            )
-            world.known[name] = replace(self.known[name], values=values)
-            world.came[name] = partial(formula, self.known)
-            world.made.pop(name, None)
-            changed[name] = True
+        name, values = start.name, table(start.formula, self.known, start.shape)
+        world = World(
+            self.known | {name: replace(self.known[name], values=values)},
+            {one: made for one, made in self.made.items() if one != name},
+            lambda i, j: (i if start.row is None else start.row, j),
+            {name: partial(start.formula, self.known)},
+            words,
+            start.said,
+        )
+        changed = {name: True}
 
         def follow(name: str) -> bool:
             if name not in changed:
@@ -1179,6 +1164,12 @@ def computed(made: Made, known: Known, shape: tuple[int, ...]) -> tuple[Array, d
         return of[0] * (of[1] - mean[:, np.newaxis]), {"mean": mean}
     if made.kind == "copy":
         return np.column_stack([of[k][:, j] for k, j in made.columns]), {}
-    rows, columns = shape
-    entry = made.formula or (lambda *_: number(0))
-    return np.array([[entry(known, i, j).value for j in range(columns)] for i in range(rows)]), {}
+    assert made.formula
+    return table(made.formula, known, shape), {}
+
+
+def table(formula: Callable[..., Number], known: Known, shape: tuple[int, ...]) -> Array:
+    """Return the values of a formula."""
+    return np.array(
+        [[formula(known, i, j).value for j in range(shape[1])] for i in range(shape[0])]
+    )

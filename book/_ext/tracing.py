@@ -21,7 +21,7 @@ from docutils import nodes
 from frame import copy_script
 from incremental import is_partial
 from numpy.typing import NDArray
-from relations import Made, Matrix, Relations, World
+from relations import Made, Matrix, Relations, World, close
 from sphinx.application import Sphinx
 
 Array = NDArray[Any]
@@ -75,13 +75,18 @@ class Trace:
 
     def parts(self) -> Iterator[tuple[Matrix, tuple[int, ...], Array]]:
         """Yield each matrix as a page may show it: whole, or the rows of one sentence."""
-        every = [matrix for matrix in self.known.values() if matrix.values.dtype != bool]
+        every = [matrix for matrix in self.known.values() if self.is_shown(matrix)]
         for matrix in every:
             yield matrix, (), matrix.values
         for matrix in every:
             for rows in self.choices:
                 if len(matrix.values) > max(rows):
                     yield matrix, rows, matrix.values[list(rows)]
+
+    def is_shown(self, matrix: Matrix) -> bool:
+        """Tell whether a page may show a matrix: of steps that are not listed only the usual."""
+        usual = matrix.given or matrix.step in ("scores", "weights") or matrix.step == matrix.name
+        return bool(usual) and matrix.values.dtype != bool
 
     def rule(self, name: str) -> str:
         """Say how a matrix is made."""
@@ -90,7 +95,8 @@ class Trace:
         for k, used in enumerate(made.rows):
             if not made.turned[k] or k == 1:  # not of a first factor that is transposed
                 whole = used == list(range(len(self.known[made.of[k]].values)))
-                of[k] += "" if whole else f" (rows {', '.join(map(str, used))})"
+                rows = f" (row{'s' * (len(used) > 1)} {', '.join(map(str, used))})"
+                of[k] += "" if whole else rows
         if made.kind == "product":
             turned = ["transposed" if each else "" for each in made.turned]
             parts = [" ".join(filter(None, pair)) for pair in zip(of, turned, strict=True)]
@@ -113,7 +119,7 @@ class Trace:
                 f"{of[0]}, entry by entry, times what {of[1]} exceeds its mean by, "
                 f"the mean of each row weighted by {of[0]}"
             )
-        return "columns of " + " and ".join(of)
+        return "columns of " + ", ".join(of)
 
     def sum_of(self, made: Made, i: int, j: int) -> tuple[str, list[Place], str]:
         """Write an entry of a product as its sum, what it takes of the factors, and "=" or "≈"."""
@@ -123,7 +129,7 @@ class Trace:
         other = b.values[second[j]] if right else b.values[second, j]
         terms = [(x, y) for x, y in zip(one, other, strict=True)]
         if len(terms) > 4:  # what is nothing is left out of a long sum
-            terms = [(x, y) for x, y in terms if x and y] or terms[:1]
+            terms = [(x, y) for x, y in terms if x and y] or [(0.0, 0.0)]
         text = " + ".join(f"{factor(x)} × {factor(y)}" for x, y in terms)
         scale = times(made.scale, len(one))
         at, to = self.names.index(a.name), self.names.index(b.name)
@@ -134,7 +140,7 @@ class Trace:
             places.append([to, "c", j])
         else:
             places += [[to, "e", row, j] for row in second]
-        sign = equals(*one, *other, made.scale * float(one @ other))
+        sign = equals(*(x for pair in terms for x in pair), made.scale * float(one @ other))
         text = f"({text}){scale}" if scale and len(terms) > 1 else f"{text}{scale}"
         return text, places, sign
 
@@ -206,8 +212,9 @@ class Trace:
             matrix = self.known[source]
             if not matrix.given and matrix.step not in ("query", "key", "value"):
                 lines, _ = self.lines(source, i, j)
-                label = f"{matrix.step}[{i}, {j}]"
-                found.append(f"{label}: {lines[-1].partition(': ')[2] or lines[-1]}")
+                label, _, last = lines[-1].rpartition(": ")
+                told = last if re.search("[=≈]", last) else label
+                found.append(f"{matrix.step}[{i}, {j}]: {told}")
         return found if len(found) <= INLINE else []
 
     def anew(self, made: Made, i: int, j: int) -> tuple[list[str], list[Place]]:
@@ -217,11 +224,7 @@ class Trace:
         (base,), at = made.of, world.entry(i, j)
         lines, _ = view.lines(base, *at)
         found = {entry for before in view.parents(base, *at) for entry in self.back(world, before)}
-        return [self.rule_of(made), *lines], self.short(found)
-
-    def rule_of(self, made: Made) -> str:
-        """Say in whose steps something is made."""
-        return made.said.format(*map(named, made.of))
+        return [world.said.format(named(base)), *lines], self.short(found)
 
     def view(self, world: World) -> "Trace":
         """Return the trace of the same steps with something else to begin with."""
@@ -248,7 +251,7 @@ class Trace:
         for other in self.known.values():
             alike = (other.family, other.step) == (here.family, here.step)
             if other.given and alike and other.rest == here.rest | world.words:
-                if np.array_equal(other.values, there.values):
+                if close(other.values, there.values):
                     return {(other.name, i, j)}
         before = self.view(world).parents(name, i, j)
         return {one for each in before for one in self.back(world, each)}
@@ -293,7 +296,8 @@ class Trace:
         """Return the entries that stand in the lines of an entry: of a row of scores the one."""
         made = self.made.get(name)
         if made and made.kind == "softmax" and not self.known[made.of[0]].given:
-            return {(made.of[0], i, j)}
+            if self.made[made.of[0]].kind == "product":
+                return {(made.of[0], i, j)}
         return self.direct(name, i, j)
 
     def origin(self, name: str, i: int, j: int) -> Set[Entry]:
@@ -340,8 +344,8 @@ class Trace:
         elif before and before.kind == "sum":
             found.append(f"score with its bias: {self.lines(source.name, i, j)[0][-1]}")
         elif before and before.kind == "formula" and not source.given:
-            *lines, last = self.lines(source.name, i, j)[0] or [short(score)]
-            found += [*lines, f"score: {last}"]
+            *lines, last = self.lines(source.name, i, j)[0]
+            found += [*lines, f"score: {short(score) if last.startswith('the same') else last}"]
         else:
             found.append(f"score: {short(score)}")
         if made.scale != 1:
@@ -379,7 +383,7 @@ class Trace:
         """
         entries = {}
         for at, (name, matrix) in enumerate(self.known.items()):
-            if matrix.values.dtype == bool:
+            if not self.is_shown(matrix):
                 continue
             rows, columns = matrix.values.shape
             entries[at] = [[self.entry(name, i, j) for j in range(columns)] for i in range(rows)]
@@ -416,9 +420,13 @@ class Trace:
                 word = heads(matrix.given, self.data, matrix.values.shape[1 - axis], axis)[place]
                 if not word.isdigit():
                     words.insert(0, html.escape(word if " " in word else f"{noun} {word}"))
-        told = f"{named(name)}{self.index_of(name, i, j)} = {value}"
-        title = f"<b>{told}</b> <span>{', '.join(words)}</span>"
-        foot = [f"Used next: {'; '.join(map(self.place, uses))}"] if uses else []
+        entry = f"{named(name)}{self.index_of(name, i, j)} = {value}"
+        title = f"<b>{entry}</b> <span>{', '.join(words)}</span>"
+        later = [use for use in uses if self.made[self.names[use[0]]].kind != "again"] or uses
+        told = [*map(self.place, later)]
+        if len(told) > 6:
+            told = [*dict.fromkeys(named(self.names[use[0]]) for use in later)]
+        foot = [f"Used next: {'; '.join(told)}"] if told else []
         if any("≈" in line for line in lines):
             foot.append("≈: computed with all digits, shown with four.")
         if not lines and matrix.given:
@@ -454,7 +462,7 @@ class Trace:
             values = self.known[name].values
             shape = " × ".join(map(str, values.shape))
             i, j = min(1, len(values) - 1), 0
-            lines, _ = self.lines(name, i, j)
+            lines = self.lines(name, i, j)[0][self.made[name].kind == "again" :]
             flat = self.is_flat(name)
             worked = "<br>".join([f"<b>[{j}]</b>" if flat else f"<b>[{i}, {j}]</b>", *lines])
             rows.append(
