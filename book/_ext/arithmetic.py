@@ -4,8 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 SUM, PRODUCT, ATOM = range(3)  # how strongly what is written holds together
 
 

@@ -5,17 +5,17 @@ number of the array. So what a page says about an entry has been computed.
 """
 
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import arithmetic
+import formulas
 import numpy as np
 import numpy.typing as npt
-from arithmetic import Number, dot, exponential, function, number, power, total
+from arithmetic import Number, exponential, function, length, number, short
+from formulas import Formula, Known, elementwise, of_rows, table
 
 Array = npt.NDArray[Any]
 MOST = 400  # entries of an array that one would look at
@@ -73,9 +73,6 @@ class Matrix:
                 return
 
 
-Known = Mapping[str, Matrix]
-
-
 @dataclass
 class Made:
     """How each entry of a matrix comes from others."""
@@ -90,7 +87,7 @@ class Made:
     columns: list[tuple[int, int]] = field(default_factory=list)  # of a copy: matrix and column
     new: tuple[Matrix, ...] = ()  # steps that the example does not list
     said: str = ""  # how it is made, in words
-    formula: Callable[[Known, int, int], Number] | None = None
+    formula: Formula | None = None
     worlds: tuple["World", ...] = ()
 
 
@@ -112,7 +109,7 @@ class Start:
 
     name: str
     shape: tuple[int, ...]
-    formula: Callable[[Known, int, int], Number]
+    formula: Formula
     said: str
     row: int | None = None
 
@@ -160,190 +157,6 @@ def alike(one: Array, other: Array) -> bool:
     return close(one, other) and np.array_equal(one == 0, other == 0)
 
 
-# Entries
-
-
-def at(known: Known, name: str, i: int, j: int) -> Number:
-    """Return an entry of a matrix."""
-    return number(known[name].values[i, j], (name, i, j))
-
-
-def row(known: Known, name: str, i: int) -> list[Number]:
-    """Return a row of a matrix."""
-    return [at(known, name, i, j) for j in range(known[name].values.shape[1])]
-
-
-def cosine(one: str, other: str, rows: tuple[list[int], list[int]]) -> Callable[..., Number]:
-    """Return the formula of a cosine."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        i, j = rows[0][i], rows[1][j]
-        x, y = row(known, one, i), row(known, other, j)
-        product = dot(x, y).step("dot product")
-        lengths = [
-            arithmetic.length(z).step(f"length of row {k}")
-            for z, k in zip((x, y), (i, j), strict=True)
-        ]
-        return product / (lengths[0] * lengths[1])
-
-    return formula
-
-
-def distance(one: str, other: str) -> Callable[..., Number]:
-    """Return the formula of a distance."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        pairs = zip(row(known, one, i), row(known, other, j), strict=True)
-        squares = [arithmetic.square(x - y) for x, y in pairs]
-        return arithmetic.root(total(squares).step("sum of the squared differences"))
-
-    return formula
-
-
-def jacobian(weights: str) -> Callable[..., Number]:
-    """Return the formula of the Jacobian of a softmax: diag(p) − p pᵀ."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        p, q = at(known, weights, 0, i), at(known, weights, 0, j)
-        return p * (number(1) - p) if i == j else -(p * q)
-
-    return formula
-
-
-def capped(source: str, cap: float) -> Callable[..., Number]:
-    """Return the formula of a soft cap."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        return number(cap) * function("tanh", at(known, source, i, j) / number(cap))
-
-    return formula
-
-
-def moved(positions: str, by: float) -> Callable[..., Number]:
-    """Return the formula of positions that are moved."""
-    return lambda known, i, j: at(known, positions, i, j) + number(by)
-
-
-def uniform(weights: str, empty: Sequence[int]) -> Callable[..., Number]:
-    """Return the formula of weights, equal where there are none."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        one = number(1) / number(known[weights].values.shape[1])
-        return one if i in empty else at(known, weights, i, j)
-
-    return formula
-
-
-def read(source: str, by: str) -> Callable[..., Number]:
-    """Return the formula of a product."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        column = [at(known, by, k, j) for k in range(len(known[by].values))]
-        return dot(row(known, source, i), column)
-
-    return formula
-
-
-def best(scores: str, value: str) -> Callable[..., Number]:
-    """Return the formula of a value whose key has the largest score of all, the first of several."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        every = row(known, scores, i)
-        most = arithmetic.largest(every).step("the largest score")
-        key = next(k for k, score in enumerate(every) if score.value == most.value)
-        taken = at(known, value, key, j)
-        lines = (*most.lines, f"the first key that has it is key {key}; its value is {taken.text}")
-        return replace(taken, places=taken.places | most.places, lines=lines)
-
-    return formula
-
-
-def rotated(
-    source: str, angles: tuple[str, str], pairs: Sequence[tuple[int, int]]
-) -> Callable[..., Number]:
-    """Return the formula of a vector whose pairs of coordinates turn with the position."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        pair = next(pair for pair in pairs if j in pair)
-        a, b = (at(known, source, 0, k) for k in pair)
-        position, frequency = (
-            at(known, name, 0, k) for name, k in zip(angles, (i, pairs.index(pair)), strict=True)
-        )
-        angle = (position * frequency).step("angle")
-        cos, sin = function("cos", angle), function("sin", angle)
-        return a * cos - b * sin if j == pair[0] else a * sin + b * cos
-
-    return formula
-
-
-def encoded(base: float, width: int) -> Callable[..., Number]:
-    """Return the formula of the sinusoidal encoding."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        share = power(number(base), number(j - j % 2) / number(width)).step("divisor")
-        angle = (number(i) / share).step("angle")
-        return function("cos" if j % 2 else "sin", angle)
-
-    return formula
-
-
-def placed(tokens: Sequence[int], words: int, width: int) -> Callable[..., Number]:
-    """Return the formula of tokens as they enter: one-hot, the powers of the position, nothing."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        p, place = number(i), j - words
-        if j < words:
-            here = tokens[i] == j
-            line = f"position {i} holds {'this word' if here else 'another word'}"
-            return replace(number(here), lines=(line,))
-        if place < 3:
-            name = ("1 at every position", "the position", "the square of the position")[place]
-            value = (number(1), p, arithmetic.square(p))[place]
-            return replace(value, lines=(name,))
-        return replace(number(0), lines=("nothing stands here yet",))
-
-    return formula
-
-
-def rescaled(
-    spread: Callable[
-        [int, int],
-        tuple[
-            Sequence[tuple[str, int, int]],
-            Sequence[tuple[str, int, int]],
-            tuple[str, int, int] | None,
-        ],
-    ],
-) -> Callable[..., Number]:
-    """Return the formula of a maximum, or of exponentials below a maximum, weighted or not."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        scores, weights, most = spread(i, j)
-        every = [at(known, *place) for place in scores]
-        if most is None:
-            return arithmetic.largest(every)
-        shares = [exponential(score - at(known, *most)) for score in every]
-        if weights:
-            shares = [
-                at(known, *place) * share for place, share in zip(weights, shares, strict=True)
-            ]
-        return total(shares)
-
-    return formula
-
-
-def log_sum(scores: str) -> Callable[..., Number]:
-    """Return the formula of the logarithm of a sum of exponentials."""
-
-    def formula(known: Known, i: int, j: int) -> Number:
-        every = row(known, scores, j)
-        most = arithmetic.largest(every).step("the largest score")
-        shares = total(exponential(score - most) for score in every)
-        return most + function("log", shares.step("sum"))
-
-    return formula
-
-
 class Relations:
     """The matrices of an example, and how each is made of those before it."""
 
@@ -374,10 +187,14 @@ class Relations:
     def adopt(self, name: str, made: Made) -> None:
         """Enter how a matrix is made, and the steps before it that the example does not list."""
         for step in made.new:
-            if step.name not in self.known and step.made:
-                self.adopt(step.name, step.made)
-                self.known[step.name] = replace(step, made=None)
+            self.enter(step)
         self.made[name] = made
+
+    def enter(self, step: Matrix) -> None:
+        """Enter a step that the example does not list."""
+        if step.name not in self.known and step.made:
+            self.adopt(step.name, step.made)
+            self.known[step.name] = replace(step, made=None)
 
     def unlisted_projections(self, every: Sequence[Matrix]) -> None:
         """Enter queries, keys and values that an example with parameters does not list."""
@@ -386,8 +203,7 @@ class Relations:
             source, by = given.get("embeddings"), given.get(f"w_{step}")
             if source and by and step not in given:
                 self.known.update({m.name: m for m in (source, by)})
-                self.known[step] = self.projected(step, source, by)
-                self.made[step] = self.known[step].made
+                self.enter(self.projected(step, source, by))
 
     def projected(self, step: str, source: Matrix, by: Matrix) -> Matrix:
         """Return a product of an input and a matrix of parameters."""
@@ -473,14 +289,14 @@ class Relations:
                 yield np.broadcast_to(mask.values, shape)
 
     def formula(
-        self, target: Matrix, said: str, entry: Callable[..., Number], *sources: Matrix
+        self, target: Matrix, said: str, entry: Formula, *sources: Matrix
     ) -> Iterator[Made]:
         """Try a formula."""
         known = self.known | {source.name: source for source in sources}
         values = target.values
-        if abs(entry(known, 0, 0).value - values[0, 0]) < 1e-6 + 1e-6 * abs(values[0, 0]):
-            if close(table(entry, known, values.shape), values):
-                yield made_of("formula", *sources, said=said, formula=entry)
+        first = table(entry, known, (1, 1)), values[:1, :1]
+        if close(*first) and close(table(entry, known, values.shape), values):
+            yield made_of("formula", *sources, said=said, formula=entry)
 
     def products(
         self,
@@ -539,12 +355,11 @@ class Relations:
         rate = self.scalars.get("learning_rate")
         if rate is not None and f"d_{role}" in self.known and role in self.known:
             source, slope = self.known[role], self.known[f"d_{role}"]
-
-            def moved(known: Known, i: int, j: int) -> Number:
-                return at(known, role, i, j) - number(rate) * at(known, f"d_{role}", i, j)
-
+            step = partial(lambda by, x, d: x - number(by) * d, rate)
             said = "{0} minus {1} times the learning rate"
-            yield from self.formula(target, said, moved, source, slope)
+            yield from self.formula(
+                target, said, elementwise(step, source.name, slope.name), source, slope
+            )
 
     make_key = make_value = make_query
 
@@ -558,7 +373,7 @@ class Relations:
             for pairs in (halves, neighbors):
                 names = " and ".join(f"{i}, {j}" for i, j in pairs)
                 said = f"{{0}} with coordinates {names} turned by {{1}} times {{2}}"
-                entry = rotated(source.name, ("positions", "frequencies"), pairs)
+                entry = formulas.rotated(source.name, ("positions", "frequencies"), pairs)
                 yield from self.formula(target, said, entry, source, *filter(None, angles))
 
     def copies(self, target: Matrix, sources: Sequence[Matrix]) -> Iterator[Made]:
@@ -624,7 +439,7 @@ class Relations:
                 said = (
                     f"one-hot tokens of <code>{choice}</code>; then 1, the position and its square"
                 )
-                yield from self.formula(target, said, placed(tokens, words, width))
+                yield from self.formula(target, said, formulas.placed(tokens, words, width))
         every = Matrix("", target.values, family="all", rest=frozenset({*AFTER, *target.rest}))
         for a, b in itertools.product(
             self.before(every, "output"), self.before(every, "w", steps=["w_output"])
@@ -662,7 +477,9 @@ class Relations:
                 for a in left:
                     rows = list(range(len(a.values)))
                     said = "cosine of every pair of rows of {0}"
-                    yield from self.formula(target, said, cosine(a.name, a.name, (rows, rows)), a)
+                    yield from self.formula(
+                        target, said, formulas.cosine(a.name, a.name, (rows, rows)), a
+                    )
             else:
                 roots = [matrix.values.shape[1] ** -0.5 for matrix in left[:1]]
                 scales = [*self.scales, *roots]
@@ -672,9 +489,10 @@ class Relations:
         """Yield scores under a soft cap."""
         for name, cap in self.scalars.items():
             if "cap" in name.split("_"):
-                entry = capped(source.name, cap)
+                soft = partial(lambda c, x: number(c) * function("tanh", x / number(c)), cap)
+                entry = elementwise(soft, source.name)
                 values = cap * np.tanh(source.values / cap)
-                said = f"{{0}} under a soft cap of {arithmetic.short(cap)}"
+                said = f"{{0}} under a soft cap of {short(cap)}"
                 made = made_of("formula", source, said=said, formula=entry)
                 yield self.step(f"capped scores of {target.name}", values, made)
 
@@ -712,12 +530,9 @@ class Relations:
 
     def cooled(self, target: Matrix, scores: Matrix) -> Matrix:
         """Return one row of scores divided by each temperature."""
-
-        def entry(known: Known, i: int, j: int) -> Number:
-            return at(known, scores.name, 0, j) / at(known, "temperatures", 0, i)
-
         by = self.known["temperatures"]
         said = "{0} divided by each of {1}"
+        entry = formulas.divided(scores.name, by.name)
         made = made_of("formula", scores, by, said=said, formula=entry)
         return self.step(f"scores of {target.name}", scores.values / by.values.T, made)
 
@@ -765,29 +580,16 @@ class Relations:
         self, target: Matrix, word: str, scores: Matrix, mask: Matrix, filler: float
     ) -> Matrix:
         """Return scores with a mask that was not taken for −∞."""
-        told = arithmetic.short(filler)
+        told = short(filler)
         said = {
             "added": f"{{0}}, plus {told} where the mask hides",
             "filled": f"{{0}}, with {told} where the mask hides",
             "multiplied": "{0} times the mask",
         }[word]
 
-        def entry(known: Known, i: int, j: int) -> Number:
-            score, lets = at(known, scores.name, i, j), bool(mask.values[i, j])
-            if word == "multiplied":
-                return score * number(lets)
-            if lets:
-                return score
-            if word == "added":
-                return score + number(filler)
-            return replace(number(filler), lines=(f"{told} stands for what the mask hides",))
-
-        values = {
-            "added": scores.values + np.where(mask.values, 0, filler),
-            "filled": np.where(mask.values, scores.values, filler),
-            "multiplied": scores.values * mask.values,
-        }[word]
+        entry = formulas.masked(scores.name, mask.values, word, filler)
         made = made_of("formula", scores, said=said, formula=entry)
+        values = table(entry, self.known, scores.values.shape)
         return self.step(f"scores of {target.name}", values, made)
 
     def unlisted(self, target: Matrix, rows: int, columns: int) -> Iterator[Matrix]:
@@ -811,7 +613,9 @@ class Relations:
                 units = a.values[i] / np.linalg.norm(a.values[i], axis=1)[:, np.newaxis]
                 which = "" if i == list(range(len(a.values))) else f" {', '.join(map(str, i))}"
                 said = f"cosine of every pair of rows{which} of {{0}}"
-                made = made_of("formula", a, said=said, formula=cosine(a.name, a.name, (i, i)))
+                made = made_of(
+                    "formula", a, said=said, formula=formulas.cosine(a.name, a.name, (i, i))
+                )
                 yield self.step(name, units @ units.T, made)
 
     def make_output(self, target: Matrix) -> Iterator[Made]:
@@ -824,8 +628,8 @@ class Relations:
         if {"nearest"} & {target.step} or {"first", "wins"} <= target.rest:
             for scores, value in itertools.product(self.before(target, "scores"), values):
                 if scores.values.shape == (len(target.values), len(value.values)):
-                    said = "the row of {1} at the largest of each row of {0}, or at the first of several"
-                    entry = best(scores.name, value.name)
+                    said = "the row of {1} at the largest of each row of {0}, the first of several"
+                    entry = formulas.best(scores.name, value.name)
                     yield from self.formula(target, said, entry, scores, value)
             return
         weights = self.before(target, "weights")
@@ -888,16 +692,15 @@ class Relations:
                     made = made_of("product", one, by, rows=rows, turned=(False, True))
                     name = f"slope through {role} of {target.name}"
                     parts.append(self.step(name, one.values @ by.values.T, made))
-            if parts and close(sum(part.values for part in parts), target.values):
+            if parts and close(np.sum([part.values for part in parts], axis=0), target.values):
                 yield made_of("sum", *parts)
         if step == "d_output":
             for output in of("output"):
-
-                def slope_of(known: Known, i: int, j: int) -> Number:
-                    return -(number(1) / (number(1) + exponential(at(known, "output", i, j))))
-
                 said = "−1 divided by 1 plus e to {0}: the slope of log(1 + e<sup>−x</sup>)"
-                yield from self.formula(target, said, slope_of, output)
+                entry = elementwise(
+                    lambda x: -(number(1) / (number(1) + exponential(x))), output.name
+                )
+                yield from self.formula(target, said, entry, output)
 
     def through_softmax(self, slope: Matrix) -> Made:
         """Return how slopes go back through the softmax."""
@@ -917,116 +720,86 @@ class Relations:
             yield self.step("d_scaled_scores", computed(made, known, ())[0], made)
 
     def make_function(self, target: Matrix) -> Iterator[Made]:
-        """Try functions of one array, entry by entry or row by row."""
-        if target.step == "log":
-            for source in filter(None, [self.known.get(target.given.removeprefix("log_"))]):
-                if source.values.shape == target.values.shape:
-
-                    def log(known: Known, i: int, j: int) -> Number:
-                        return function("log", at(known, source.name, i, j))
-
-                    yield from self.formula(target, "logarithm of {0}", log, source)
-        if target.step == "distance":
-            for source in self.before(target, "input"):
-                entry = distance(source.name, source.name)
-                yield from self.formula(
-                    target, "distance of every pair of rows of {0}", entry, source
-                )
-        if target.step == "jacobian":
-            size = target.values.shape[1]
-            for source in (m for m in self.known.values() if m.family == "function"):
+        """Try functions of one array: of an entry, of a row, of two."""
+        step, size = target.step, target.values.shape[1]
+        for source in [*self.known.values()][::-1]:
+            name, values = source.name, source.values
+            family = (source.family, source.rest <= target.rest)
+            said, entry = "", None
+            if target.given == f"log_{name}" and values.shape == target.values.shape:
+                said, entry = "logarithm of {0}", elementwise(partial(function, "log"), name)
+            elif step == "exponentials" and family == ("scores", True):
+                said, entry = "e to the power of {0}", elementwise(exponential, name)
+            elif step == "log_sum_exp" and family == ("scores", True) and len(values) == size:
+                said = "logarithm of the sum of the exponentials of each row of {0}"
+                entry = of_rows(formulas.log_sum, name)
+            elif step == "norms" and family[0] in ("input", "stretched") and len(values) == size:
+                if (source.family == "stretched") == ("stretched" in target.rest):
+                    said, entry = "length of each row of {0}", of_rows(length, name)
+            elif step == "distance" and family == ("input", True):
+                said = "distance of every pair of rows of {0}"
+                entry = formulas.distance(name, name)
+            elif step == "jacobian" and family == ("weights", True) and values.shape == (1, size):
+                said = "diagonal of {0}, minus {0} transposed times {0}"
+                entry = formulas.jacobian(name)
+            elif step == "jacobian" and source.step == step:
                 for root in self.roots(target):
-                    if close(root * source.values, target.values):
+                    if close(root * values, target.values):
                         yield made_of("scale", source, scale=root)
-            for source in self.before(target, "weights"):
-                if source.values.shape == (1, size):
-                    said = "diagonal of {0}, minus {0} transposed times {0}"
-                    yield from self.formula(target, said, jacobian(source.name), source)
-        if target.step == "exponentials":
-            for source in self.before(target, "scores"):
-
-                def power_of(known: Known, i: int, j: int) -> Number:
-                    return exponential(at(known, source.name, i, j))
-
-                yield from self.formula(target, "e to the power of {0}", power_of, source)
-        if target.step == "norms":
-            for source in (*self.before(target, "stretched"), *self.inputs(target)):
-
-                def norm(known: Known, i: int, j: int) -> Number:
-                    return arithmetic.length(row(known, source.name, j))
-
-                if len(source.values) == target.values.shape[1]:
-                    yield from self.formula(target, "length of each row of {0}", norm, source)
-        if target.step == "log_sum_exp":
-            for source in self.before(target, "scores"):
-                if len(source.values) == target.values.shape[1]:
-                    said = "logarithm of the sum of the exponentials of each row of {0}"
-                    yield from self.formula(target, said, log_sum(source.name), source)
+            if entry:
+                yield from self.formula(target, said, entry, source)
 
     def make_state(self, target: Matrix) -> Iterator[Made]:
         """Try what a softmax in one pass keeps: maxima, and sums of exponentials below them."""
         which, _, what = target.step.partition("_")
-        merged, size = which == "merged", int(self.scalars.get("block_size", 1))
-        scores = self.known.get("block_maximum" if merged else "scores")
+        size = int(self.scalars.get("block_size", 1))
+        scores = self.known.get("block_maximum" if which == "merged" else "scores")
         most = self.known.get(f"{which}_maximum")
         if not scores or (what != "maximum" and not most):
             return
-        width = scores.values.shape[1]
-        value = self.known.get("value")
+        width, flat = scores.values.shape[1], which == "merged" and what != "weighted"
 
-        def spread(i: int, j: int) -> tuple[list[Any], list[Any], Any]:
-            flat, deep = merged and what != "weighted", what == "weighted" and not merged
-            q, g = (j, 0) if flat else (target.place[0], i) if deep else (i, j)
-            columns = (
-                range(width)
-                if merged
-                else range(j + 1)
-                if which == "running"
-                else range(g * size, (g + 1) * size)
-            )
-            weights: list[Any] = []
-            if what == "sum" and merged:
-                weights = [("block_sum", q, c) for c in columns]
+        def spread(i: int, j: int) -> formulas.Spread:
+            q, g = (target.place[0], i) if target.place else (j, 0) if flat else (i, j)
+            start, stop = {
+                "running": (0, j + 1),
+                "block": (g * size, (g + 1) * size),
+                "merged": (0, width),
+            }[which]
+            factor = "block_sum" if which == "merged" and what == "sum" else ""
             if what == "weighted":
-                weights = [
-                    (f"block_weighted[{q}]", c, j) if merged else ("value", c, j) for c in columns
-                ]
-            at_most = (most.name, *((0, q) if merged else (q, g))) if most else None
+                factor = f"block_weighted[{q}]" if which == "merged" else "value"
+            row = factor == "block_sum"
             return (
-                [(scores.name, q, c) for c in columns],
-                weights,
-                None if what == "maximum" else at_most,
+                [(scores.name, q, c) for c in range(start, stop)],
+                [(factor, q, c) if row else (factor, c, j) for c in range(start, stop) if factor],
+                (most.name, *((0, q) if which == "merged" else (q, g))) if most else None,
             )
 
-        of = {
+        over = {
             "running": "the keys so far",
             "block": f"each block of {size} keys",
             "merged": "all blocks",
         }[which]
+        entry = formulas.rescaled(spread)
         if what == "maximum":
-            yield from self.formula(target, f"largest of {{0}} over {of}", rescaled(spread), scores)
+            yield from self.formula(target, f"largest of {{0}} over {over}", entry, scores)
         elif most:
-            more = [
-                m
-                for m in self.known.values()
-                if m.name in {n for i in range(len(target.values)) for n, *_ in spread(i, 0)[1]}
-            ]
+            names = {name for i in range(len(target.values)) for name, *_ in spread(i, 0)[1]}
+            more = [matrix for matrix in self.known.values() if matrix.name in names]
             by = f", times <code>{more[0].given}</code>" if more else ""
-            said = f"sum of e to the power of {{0}} − {{1}}{by}, over {of}"
-            yield from self.formula(target, said, rescaled(spread), scores, most, *more)
+            said = f"sum of e to the power of {{0}} − {{1}}{by}, over {over}"
+            yield from self.formula(target, said, entry, scores, most, *more)
 
     def make_encoding(self, target: Matrix) -> Iterator[Made]:
         """Try the sinusoidal encoding, and the frequencies of a rotation."""
         base, width = self.scalars.get("base", 0.0), target.values.shape[1]
         if target.step == "encoding":
-            said = f"sine and cosine of the position, divided by powers of {arithmetic.short(base)}"
-            yield from self.formula(target, said, encoded(base, width))
+            said = f"sine and cosine of the position, divided by powers of {short(base)}"
+            yield from self.formula(target, said, formulas.encoded(base, width))
         else:
-
-            def frequency(known: Known, i: int, j: int) -> Number:
-                return power(number(base), number(-2 * j) / number(2 * width))
-
-            yield from self.formula(target, f"powers of {arithmetic.short(base)}", frequency)
+            entry = formulas.frequency(base, 2 * width)
+            yield from self.formula(target, f"powers of {short(base)}", entry)
 
     # The same steps, with something else to begin with
 
@@ -1067,7 +840,7 @@ class Relations:
             for name in several or chosen:
                 tokens, width = self.choices[name], root.values.shape[1]
                 said = f"as {'the last row of ' * bool(several)}{{0}}, for <code>{name}</code>"
-                entry = placed(tokens, self.words[name], width)
+                entry = formulas.placed(tokens, self.words[name], width)
                 shape, row = (len(tokens), width), len(tokens) - 1 if several else None
                 starts.append(Start("embeddings", shape, entry, said, row))
             yield starts if several else starts[:1]
@@ -1075,34 +848,29 @@ class Relations:
             for name in chosen or [""]:
                 choice = self.choices.get(name, list(range(len(root.values))))
                 plus = "encoded" in words and by is not None and len(by.values) == len(choice)
-
-                def entry(
-                    known: Known, i: int, j: int, choice: Sequence[int] = choice, plus: bool = plus
-                ) -> Number:
-                    word = at(known, "embeddings", choice[i], j)
-                    return word + at(known, "encoding", i, j) if plus else word
-
                 said = "as {0}, but" + f" for the words of <code>{name}</code>" * bool(name)
                 said += " with <code>encoding</code> added to the words" * plus
                 if name or plus:
                     shape = (len(choice), root.values.shape[1])
+                    entry = formulas.chosen("embeddings", choice, "encoding" if plus else "")
                     yield [Start("embeddings", shape, entry, said)]
         for name, shift in self.scalars.items():
             if "positions" in self.known and any(word.startswith(name) for word in words):
                 shape = self.known["positions"].values.shape
-                said = f"as {{0}}, but with every position moved by {arithmetic.short(shift)}"
-                yield [Start("positions", shape, moved("positions", shift), said)]
+                said = f"as {{0}}, but with every position moved by {short(shift)}"
+                entry = elementwise(partial(lambda by, x: x + number(by), shift), "positions")
+                yield [Start("positions", shape, entry, said)]
         if "uniform" in words and "weights" in self.known:
             weights = self.known["weights"].values
             empty = [i for i, row in enumerate(weights) if not row.any()]
             said = "as {0}, but with equal weights for a query whose keys are all hidden"
             row = None if whole or not empty else empty[0]
-            yield [Start("weights", weights.shape, uniform("weights", empty), said, row)]
+            yield [Start("weights", weights.shape, formulas.uniform("weights", empty), said, row)]
         if {"without", "path"} <= words:
             for name, made in self.made.items():
                 step = self.known[name]
                 if step.step in words and made.kind == "product" and made.of[0] == "stream":
-                    entry = read("embeddings", made.of[1])
+                    entry = formulas.read("embeddings", made.of[1])
                     said = f"as {{0}}, but with the {step.step} made of <code>embeddings</code>"
                     yield [Start(name, step.values.shape, entry, said)]
 
@@ -1122,7 +890,7 @@ class Relations:
         def follow(name: str) -> bool:
             if name not in changed:
                 made = self.made.get(name)
-                changed[name] = made is not None and max(map(follow, made.of), default=False)
+                changed[name] = made is not None and any([*map(follow, made.of)])
                 if changed[name] and made:
                     made = self.fitted(made, world.known)
                     values, more = computed(made, world.known, self.known[name].values.shape)
@@ -1166,10 +934,3 @@ def computed(made: Made, known: Known, shape: tuple[int, ...]) -> tuple[Array, d
         return np.column_stack([of[k][:, j] for k, j in made.columns]), {}
     assert made.formula
     return table(made.formula, known, shape), {}
-
-
-def table(formula: Callable[..., Number], known: Known, shape: tuple[int, ...]) -> Array:
-    """Return the values of a formula."""
-    return np.array(
-        [[formula(known, i, j).value for j in range(shape[1])] for i in range(shape[0])]
-    )

@@ -25,7 +25,7 @@ from relations import Made, Matrix, Relations, World, close
 from sphinx.application import Sphinx
 
 Array = NDArray[Any]
-# The number of a matrix, and "r" or "c" and which row or column, "e" and i, j, or "m" for all of it.
+# The number of a matrix; "r" or "c" and which row or column, "e" and i, j, or "m" for all of it.
 Place = list[Any]
 Entry = tuple[str, int, int]
 INLINE = 4  # entries of a step between that are written out before the line that uses them
@@ -102,10 +102,9 @@ class Trace:
             parts = [" ".join(filter(None, pair)) for pair in zip(of, turned, strict=True)]
             inner = self.known[made.of[0]].values.shape[0 if made.turned[0] else 1]
             return f"{parts[0]} times {parts[1]}{times(made.scale, inner)}"
-        if made.kind == "softmax" and made.said:
-            return f"softmax of each row of {made.said.format(*of)}"
         if made.said:
-            return made.said.format(*of)
+            told: str = made.said.format(*of)
+            return f"softmax of each row of {told}" if made.kind == "softmax" else told
         if made.kind == "softmax":
             scale = "" if made.scale == 1 else f"{times(made.scale, 1).strip()}"
             masked = " under the mask" if made.mask is not None else ""
@@ -244,15 +243,16 @@ class Trace:
     def way_back(self, world: World, name: str, i: int, j: int) -> Set[Entry]:
         """Lead back for the first time."""
         if name in world.came:
-            return world.came[name](i, j).places
+            came: Set[Entry] = world.came[name](i, j).places
+            return came
         here, there = self.known[name], world.known[name]
         if here is there:
             return {(name, i, j)} | (set() if here.given else self.origin(name, i, j))
         for other in self.known.values():
-            alike = (other.family, other.step) == (here.family, here.step)
-            if other.given and alike and other.rest == here.rest | world.words:
-                if close(other.values, there.values):
-                    return {(other.name, i, j)}
+            words = other.family, other.step, other.rest
+            twin = other.given and words == (here.family, here.step, here.rest | world.words)
+            if twin and close(other.values, there.values):
+                return {(other.name, i, j)}
         before = self.view(world).parents(name, i, j)
         return {one for each in before for one in self.back(world, each)}
 
@@ -296,8 +296,8 @@ class Trace:
         """Return the entries that stand in the lines of an entry: of a row of scores the one."""
         made = self.made.get(name)
         if made and made.kind == "softmax" and not self.known[made.of[0]].given:
-            if self.made[made.of[0]].kind == "product":
-                return {(made.of[0], i, j)}
+            one = self.made[made.of[0]].kind == "product"
+            return {(made.of[0], i, j)} if one else self.direct(name, i, j)
         return self.direct(name, i, j)
 
     def origin(self, name: str, i: int, j: int) -> Set[Entry]:
