@@ -190,16 +190,16 @@ def placed(tokens: Sequence[int], words: int, width: int) -> Formula:
     """Return the formula of tokens as they enter: one-hot, the powers of the position, nothing."""
 
     def formula(known: Known, i: int, j: int) -> Number:
-        p, place = number(i), j - words
         if j < words:
             here = tokens[i] == j
-            line = f"position {i} holds {'this word' if here else 'another word'}"
+            line = f"position {i} holds {'this word' if here else 'another word'}: {here:d}"
             return replace(number(here), lines=(line,))
-        if place < 3:
-            name = ("1 at every position", "the position", "the square of the position")[place]
-            value = (number(1), p, square(p))[place]
-            return replace(value, lines=(name,))
-        return replace(number(0), lines=("nothing stands here yet",))
+        if j > words + 2:
+            return replace(number(0), lines=("nothing stands here yet: 0",))
+        if j == words + 2:
+            return square(number(i))
+        value, line = ((1, "1 at every position"), (i, f"the position: {i}"))[j - words]
+        return replace(number(value), lines=(line,))
 
     return formula
 

@@ -335,7 +335,7 @@ class Relations:
         for between in self.before(target, "bilinear"):
             for source in free:
                 if source.values.shape[1] == len(between.values):
-                    name = f"{source.name} times {between.name} of {target.name}"
+                    name = f"x M of {target.name}"
                     rows = (list(range(len(source.values))), list(range(len(between.values))))
                     made = made_of("product", source, between, rows=rows)
                     yield [self.step(name, source.values @ between.values, made)], [source]
@@ -545,11 +545,11 @@ class Relations:
             if alike(weights.values, target.values) and weights.made:
                 yield weights.made
 
-    def shares(self, target: Matrix, rows: int, columns: int) -> Iterator[Matrix]:
-        """Yield shares of a shape that may be those of a matrix."""
+    def shares(self, target: Matrix, rows: int, columns: int, keys: str = "") -> Iterator[Matrix]:
+        """Yield shares of a shape that may be those of a matrix, of these keys if there are any."""
         name, shape = f"weights of {target.name}", (rows, columns)
         listed = ((m, scale) for m, scales in self.stages(target) for scale in scales)
-        unlisted = ((m, 1.0) for m in self.unlisted(target, rows, columns))
+        unlisted = ((m, 1.0) for m in self.unlisted(target, rows, columns, keys))
         for other, scale in itertools.chain(listed, unlisted):
             if other.values.shape == shape:
                 for mask in self.masks_for(shape):
@@ -592,11 +592,12 @@ class Relations:
         values = table(entry, self.known, scores.values.shape)
         return self.step(f"scores of {target.name}", values, made)
 
-    def unlisted(self, target: Matrix, rows: int, columns: int) -> Iterator[Matrix]:
+    def unlisted(self, target: Matrix, rows: int, columns: int, keys: str = "") -> Iterator[Matrix]:
         """Yield scores that the example does not list: products of queries and keys, cosines."""
         name = f"scores of {target.name}"
         for left, right in self.pairs(target):
-            for a, b in itertools.product(left, right):
+            partners = [matrix for matrix in right if matrix.name == keys]
+            for a, b in itertools.product(left, partners or right):
                 if a.values.shape[1] != b.values.shape[1] or (a.family == "input" and a is not b):
                     continue
                 for i, j in itertools.product(
@@ -620,8 +621,13 @@ class Relations:
 
     def make_output(self, target: Matrix) -> Iterator[Made]:
         """Try contexts: of shares of the example, or of shares that it does not list."""
+        turn = "turn" in target.rest  # the heads are read as they are, without being repeated
         values = [
-            *self.roles(target, "value"),
+            *(
+                self.before(target, "value", steps=["value"])
+                if turn
+                else self.roles(target, "value")
+            ),
             *self.inputs(target),
             *self.before(target, "output"),
         ]
@@ -632,7 +638,7 @@ class Relations:
                     entry = formulas.best(scores.name, value.name)
                     yield from self.formula(target, said, entry, scores, value)
             return
-        weights = self.before(target, "weights")
+        weights = [] if turn else self.before(target, "weights")
         yield from self.products(target, weights, values)
         by = self.before(target, "w", steps=["w_output"])
         yield from self.products(target, self.before(target, "merged"), by)
@@ -648,7 +654,8 @@ class Relations:
                 continue
             counts = dict.fromkeys((len(value.values), len(target.values)))
             for keys in (rows for count in counts for rows in self.used(value, count, target)):
-                for shares in self.shares(target, len(target.values), len(keys)):
+                partner = value.name.replace("value", "key")
+                for shares in self.shares(target, len(target.values), len(keys), partner):
                     if close(shares.values @ value.values[keys], target.values):
                         rows = (list(range(len(shares.values))), keys)
                         yield made_of("product", shares, value, rows=rows)
@@ -690,7 +697,7 @@ class Relations:
                 for one, by in zip(of(f"d_{role}"), of(f"w_{role}"), strict=False):
                     rows = list(range(len(one.values))), list(range(by.values.shape[0]))
                     made = made_of("product", one, by, rows=rows, turned=(False, True))
-                    name = f"slope through {role} of {target.name}"
+                    name = f"back through {role} of {target.name}"
                     parts.append(self.step(name, one.values @ by.values.T, made))
             if parts and close(np.sum([part.values for part in parts], axis=0), target.values):
                 yield made_of("sum", *parts)

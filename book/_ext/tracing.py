@@ -164,7 +164,8 @@ class Trace:
                 lines.append(result.line())
             elif not lines:
                 lines += [f"the same as {named(n)}[{r}, {c}]" for n, r, c in result.places]
-            return lines, self.short(result.places)
+            places = self.short(result.places)
+            return [*self.between(places), *lines], places
         if made.kind == "again":
             return self.anew(made, i, j)
         source = self.known[made.of[0]]
