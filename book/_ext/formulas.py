@@ -52,26 +52,23 @@ def log_sum(every: Sequence[Number]) -> Number:
     return most + function("log", total(exponential(x - most) for x in every).step("sum"))
 
 
-def cosine(one: str, other: str, rows: tuple[list[int], list[int]]) -> Formula:
-    """Return the formula of a cosine."""
+def cosine(name: str, rows: Sequence[int]) -> Formula:
+    """Return the formula of the cosine of two rows."""
 
     def formula(known: Known, i: int, j: int) -> Number:
-        i, j = rows[0][i], rows[1][j]
-        x, y = row(known, one, i), row(known, other, j)
+        x, y = (row(known, name, rows[k]) for k in (i, j))
         product = dot(x, y).step("dot product")
-        lengths = [
-            length(z).step(f"length of row {k}") for z, k in zip((x, y), (i, j), strict=True)
-        ]
-        return product / (lengths[0] * lengths[1])
+        one, other = (length(z).step(f"length of row {rows[k]}") for z, k in ((x, i), (y, j)))
+        return product / (one * other)
 
     return formula
 
 
-def distance(one: str, other: str) -> Formula:
-    """Return the formula of a distance."""
+def distance(name: str) -> Formula:
+    """Return the formula of the distance of two rows."""
 
     def formula(known: Known, i: int, j: int) -> Number:
-        pairs = zip(row(known, one, i), row(known, other, j), strict=True)
+        pairs = zip(row(known, name, i), row(known, name, j), strict=True)
         squares = [square(x - y) for x, y in pairs]
         return root(total(squares).step("sum of the squared differences"))
 

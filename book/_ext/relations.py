@@ -97,7 +97,7 @@ class World:
 
     known: dict[str, Matrix]
     made: dict[str, Made]
-    entry: Callable[[int, int], tuple[int, int]]  # which entry of the base this one is
+    row: int | None  # which row of the base is meant, if not each one
     came: dict[str, Callable[[int, int], Number]]  # what something else was made of
     words: frozenset[str]  # what names say of it
     said: str  # what is else
@@ -278,15 +278,11 @@ class Relations:
     def masks_for(self, shape: tuple[int, ...]) -> Iterator[Array | None]:
         """Yield the masks that scores of a shape may have."""
         yield None
-        yield from self.listed_masks(shape)
-        for offset in {0, shape[1] - shape[0]}:
-            yield np.tri(shape[0], shape[1], offset, dtype=bool)
-
-    def listed_masks(self, shape: tuple[int, ...]) -> Iterator[Array]:
-        """Yield the masks of the example that fit scores of a shape."""
         for mask in self.masks:
             if mask.values.shape[1] == shape[1] and len(mask.values) in (1, shape[0]):
                 yield np.broadcast_to(mask.values, shape)
+        for offset in {0, shape[1] - shape[0]}:
+            yield np.tri(shape[0], shape[1], offset, dtype=bool)
 
     def formula(
         self, target: Matrix, said: str, entry: Formula, *sources: Matrix
@@ -409,16 +405,12 @@ class Relations:
 
     def make_contributions(self, target: Matrix) -> Iterator[Made]:
         """Try the output of a head and its own rows of the output matrix."""
-        for a in self.before(target, "output", steps=["head_outputs"]):
-            for b in self.before(target, "w", steps=["w_output"]):
-                width = a.values.shape[1]
-                for start in range(0, len(b.values), width) if a.place == target.place else ():
-                    block = list(range(start, start + width))
-                    if start == width * target.place[-1] and close(
-                        a.values @ b.values[block], target.values
-                    ):
-                        rows = (list(range(len(a.values))), block)
-                        yield made_of("product", a, b, rows=rows)
+        heads = self.before(target, "output", steps=["head_outputs"])
+        for a, b in itertools.product(heads, self.before(target, "w", steps=["w_output"])):
+            (head, *_), width = a.place, a.values.shape[1]
+            block = list(range(head * width, (head + 1) * width))
+            if a.place == target.place and close(a.values @ b.values[block], target.values):
+                yield made_of("product", a, b, rows=(list(range(len(a.values))), block))
 
     def make_bilinear(self, target: Matrix) -> Iterator[Made]:
         """Try the matrix between two inputs: that of the queries times that of the keys."""
@@ -477,9 +469,7 @@ class Relations:
                 for a in left:
                     rows = list(range(len(a.values)))
                     said = "cosine of every pair of rows of {0}"
-                    yield from self.formula(
-                        target, said, formulas.cosine(a.name, a.name, (rows, rows)), a
-                    )
+                    yield from self.formula(target, said, formulas.cosine(a.name, rows), a)
             else:
                 roots = [matrix.values.shape[1] ** -0.5 for matrix in left[:1]]
                 scales = [*self.scales, *roots]
@@ -586,7 +576,6 @@ class Relations:
             "filled": f"{{0}}, with {told} where the mask hides",
             "multiplied": "{0} times the mask",
         }[word]
-
         entry = formulas.masked(scores.name, mask.values, word, filler)
         made = made_of("formula", scores, said=said, formula=entry)
         values = table(entry, self.known, scores.values.shape)
@@ -611,27 +600,22 @@ class Relations:
                         yield self.step(name, scores, made)
         for a in self.before(target, "input"):
             for i in self.used(a, rows, target):
-                units = a.values[i] / np.linalg.norm(a.values[i], axis=1)[:, np.newaxis]
+                lengths = np.linalg.norm(a.values[i], axis=1)[:, np.newaxis]
+                if not lengths.all():
+                    continue
+                units = a.values[i] / lengths
                 which = "" if i == list(range(len(a.values))) else f" {', '.join(map(str, i))}"
                 said = f"cosine of every pair of rows{which} of {{0}}"
-                made = made_of(
-                    "formula", a, said=said, formula=formulas.cosine(a.name, a.name, (i, i))
-                )
+                made = made_of("formula", a, said=said, formula=formulas.cosine(a.name, i))
                 yield self.step(name, units @ units.T, made)
 
     def make_output(self, target: Matrix) -> Iterator[Made]:
         """Try contexts: of shares of the example, or of shares that it does not list."""
         turn = "turn" in target.rest  # the heads are read as they are, without being repeated
-        values = [
-            *(
-                self.before(target, "value", steps=["value"])
-                if turn
-                else self.roles(target, "value")
-            ),
-            *self.inputs(target),
-            *self.before(target, "output"),
-        ]
-        if {"nearest"} & {target.step} or {"first", "wins"} <= target.rest:
+        plain = self.before(target, "value", steps=["value"])
+        values = plain if turn else self.roles(target, "value")
+        values = [*values, *self.inputs(target), *self.before(target, "output")]
+        if target.step == "nearest" or {"first", "wins"} <= target.rest:
             for scores, value in itertools.product(self.before(target, "scores"), values):
                 if scores.values.shape == (len(target.values), len(value.values)):
                     said = "the row of {1} at the largest of each row of {0}, the first of several"
@@ -745,7 +729,7 @@ class Relations:
                     said, entry = "length of each row of {0}", of_rows(length, name)
             elif step == "distance" and family == ("input", True):
                 said = "distance of every pair of rows of {0}"
-                entry = formulas.distance(name, name)
+                entry = formulas.distance(name)
             elif step == "jacobian" and family == ("weights", True) and values.shape == (1, size):
                 said = "diagonal of {0}, minus {0} transposed times {0}"
                 entry = formulas.jacobian(name)
@@ -855,8 +839,9 @@ class Relations:
             for name in chosen or [""]:
                 choice = self.choices.get(name, list(range(len(root.values))))
                 plus = "encoded" in words and by is not None and len(by.values) == len(choice)
-                said = "as {0}, but" + f" for the words of <code>{name}</code>" * bool(name)
-                said += " with <code>encoding</code> added to the words" * plus
+                told = [f"for the words of <code>{name}</code>"] * bool(name)
+                told += ["with <code>encoding</code> added to the words"] * plus
+                said = f"as {{0}}, but {' and '.join(told)}"
                 if name or plus:
                     shape = (len(choice), root.values.shape[1])
                     entry = formulas.chosen("embeddings", choice, "encoding" if plus else "")
@@ -887,7 +872,7 @@ class Relations:
         world = World(
             self.known | {name: replace(self.known[name], values=values)},
             {one: made for one, made in self.made.items() if one != name},
-            lambda i, j: (i if start.row is None else start.row, j),
+            start.row,
             {name: partial(start.formula, self.known)},
             words,
             start.said,

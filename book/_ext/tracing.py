@@ -221,7 +221,7 @@ class Trace:
         """Say how an entry is made in the same steps as another, of something else."""
         world = made.worlds[i if len(made.worlds) > 1 else 0]
         view = self.view(world)
-        (base,), at = made.of, world.entry(i, j)
+        (base,), at = made.of, (i if world.row is None else world.row, j)
         lines, _ = view.lines(base, *at)
         found = {entry for before in view.parents(base, *at) for entry in self.back(world, before)}
         return [world.said.format(named(base)), *lines], self.short(found)
