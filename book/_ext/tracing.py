@@ -163,7 +163,7 @@ class Trace:
             if result.text != short(result.value):
                 lines.append(result.line())
             elif not lines:
-                lines += [f"the same as {named(n)}[{r}, {c}]" for n, r, c in result.places]
+                lines += [f"the same as {named(n)}[{r}, {c}]" for n, r, c in sorted(result.places)]
             places = self.short(result.places)
             return [*self.between(places), *lines], places
         if made.kind == "again":
@@ -462,8 +462,12 @@ class Trace:
         for name in self.made:
             values = self.known[name].values
             shape = " × ".join(map(str, values.shape))
-            i, j = min(1, len(values) - 1), 0
-            lines = self.lines(name, i, j)[0][self.made[name].kind == "again" :]
+            kind, i, j = self.made[name].kind, min(1, len(values) - 1), 0
+            if kind == "formula":  # the first of a row may be a special case
+                j = max(
+                    (0, values.shape[1] - 1), key=lambda c: len("".join(self.lines(name, i, c)[0]))
+                )
+            lines = self.lines(name, i, j)[0][kind == "again" :]
             flat = self.is_flat(name)
             worked = "<br>".join([f"<b>[{j}]</b>" if flat else f"<b>[{i}, {j}]</b>", *lines])
             rows.append(
