@@ -270,8 +270,11 @@ class Trace:
     def short(self, entries: Collection[Entry]) -> list[Place]:
         """Write entries as matrices, rows and columns where they are whole."""
         found: list[Place] = []
-        for name in sorted({name for name, *_ in entries}, key=self.names.index):
-            at, left = self.names.index(name), {(i, j) for n, i, j in entries if n == name}
+        of: dict[str, set[tuple[int, int]]] = {}
+        for name, i, j in entries:
+            of.setdefault(name, set()).add((i, j))
+        for name in sorted(of, key=self.names.index):
+            at, left = self.names.index(name), of[name]
             rows, columns = self.known[name].values.shape
             if len(left) == rows * columns and rows > 1 < columns:
                 found.append([at, "m"])
@@ -359,7 +362,8 @@ class Trace:
             found.append("the mask is false here" if made.said else "the mask lets it through")
         most, total = made.more["most"][i], made.more["total"][i]
         value, share = made.more["exponentials"][i, j], self.known[name].values[i, j]
-        which = " that the mask lets through" if made.mask is not None else " of the row"
+        which = " of the row" if made.mask is None else " that the mask lets through"
+        which = " where the mask is false" if made.said else which
         power = f"<sup>{short(score)}{f' − {factor(most)}' if most else ''}</sup>"
         why = f" <small>({short(most)} is the largest{which})</small>" if most else ""
         found.append(f"exponential: e{power} {equals(score, most, value)} {short(value)}{why}")
