@@ -5,24 +5,30 @@ that a page loads when a reader points at a number. Without script, the page of 
 table of the steps.
 """
 
+import copy
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import cache
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from arithmetic import equals, factor, short
 from docutils import nodes
 from frame import copy_script
 from incremental import is_partial
 from numpy.typing import NDArray
-from relations import Made, Matrix, Relations
+from relations import Made, Matrix, Relations, World, close
 from sphinx.application import Sphinx
 
 Array = NDArray[Any]
-Place = list[Any]  # the number of a matrix, "r" or "c" and which row or column, or "e" and i, j
+# The number of a matrix; "r" or "c" and which row or column, "e" and i, j, or "m" for all of it.
+Place = list[Any]
+Entry = tuple[str, int, int]
+INLINE = 4  # entries of a step between that are written out before the line that uses them
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])")
 ID = re.compile(r"\bSA\d{3}\b")
 ROOT = Path(__file__).parents[2]
@@ -30,34 +36,16 @@ DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 SCRIPT = ROOT / "book" / "_theme" / "page" / "trace.js"
 
 
-def short(value: float) -> str:
-    """Write a number with four decimals at most, and a small one with its power of ten."""
-    value = float(value)
-    if (value and abs(value) < 5e-4) or abs(value) >= 1e7:
-        mantissa, _, exponent = f"{value:.2e}".partition("e")
-        text = f"{mantissa} × 10<sup>{int(exponent)}</sup>"
-    else:
-        text = f"{value:.4f}".rstrip("0").rstrip(".")
-        text = "0" if text == "-0" else text
-    return text.replace("-", "−")
-
-
-def factor(value: float) -> str:
-    """Write a number as a factor, in parentheses if it is negative."""
-    text = short(value)
-    return f"({text})" if value < 0 else text
-
-
-def equals(*values: float) -> str:
-    """Return how a line with these numbers goes on: "=" if they are written in full, else "≈"."""
-    exact = all(abs(round(value, 4) - value) < 1e-12 * max(1, abs(value)) for value in values)
-    return "=" if exact else "≈"
-
-
 def named(name: str) -> str:
     """Write the name of an array, or of a step that the example does not list."""
     step, _, of = name.partition(" of ")
     return f"{step} of <code>{of}</code>" if of else f"<code>{name}</code>"
+
+
+def parts_of(entry: Sequence[Any]) -> list[Any]:
+    """Return the lines of an entry, and what else is said of it."""
+    _, lines, *rest = entry
+    return [*lines, *rest]
 
 
 def times(scale: float, width: int) -> str:
@@ -81,20 +69,24 @@ class Trace:
         self.known, self.made = relations.known, relations.made
         self.names = list(self.known)
         self.choices = [tuple(rows) for rows in relations.choices.values()]
-        self.next: dict[str, list[tuple[str, Made, int]]] = {}
-        for target, made in self.made.items():
-            for role, source in enumerate(made.of):
-                self.next.setdefault(source, []).append((target, made, role))
+        self.views: dict[int, Trace] = {}
+        self.ways: dict[int, dict[Entry, Set[Entry]]] = {}
+        self.seen: dict[Entry, tuple[list[str], list[Place]]] = {}
 
     def parts(self) -> Iterator[tuple[Matrix, tuple[int, ...], Array]]:
         """Yield each matrix as a page may show it: whole, or the rows of one sentence."""
-        every = [matrix for matrix in self.known.values() if matrix.values.dtype != bool]
+        every = [matrix for matrix in self.known.values() if self.is_shown(matrix)]
         for matrix in every:
             yield matrix, (), matrix.values
         for matrix in every:
             for rows in self.choices:
                 if len(matrix.values) > max(rows):
                     yield matrix, rows, matrix.values[list(rows)]
+
+    def is_shown(self, matrix: Matrix) -> bool:
+        """Tell whether a page may show a matrix: of steps that are not listed only the usual."""
+        usual = matrix.given or matrix.step in ("scores", "weights") or matrix.step == matrix.name
+        return bool(usual) and matrix.values.dtype != bool
 
     def rule(self, name: str) -> str:
         """Say how a matrix is made."""
@@ -103,12 +95,16 @@ class Trace:
         for k, used in enumerate(made.rows):
             if not made.turned[k] or k == 1:  # not of a first factor that is transposed
                 whole = used == list(range(len(self.known[made.of[k]].values)))
-                of[k] += "" if whole else f" (rows {', '.join(map(str, used))})"
+                rows = f" (row{'s' * (len(used) > 1)} {', '.join(map(str, used))})"
+                of[k] += "" if whole else rows
         if made.kind == "product":
             turned = ["transposed" if each else "" for each in made.turned]
             parts = [" ".join(filter(None, pair)) for pair in zip(of, turned, strict=True)]
             inner = self.known[made.of[0]].values.shape[0 if made.turned[0] else 1]
             return f"{parts[0]} times {parts[1]}{times(made.scale, inner)}"
+        if made.said:
+            told: str = made.said.format(*of)
+            return f"softmax of each row of {told}" if made.kind == "softmax" else told
         if made.kind == "softmax":
             scale = "" if made.scale == 1 else f"{times(made.scale, 1).strip()}"
             masked = " under the mask" if made.mask is not None else ""
@@ -116,13 +112,13 @@ class Trace:
         if made.kind == "scale":
             return f"{of[0]}{times(made.scale, 1)}"
         if made.kind == "sum":
-            return f"{of[0]} plus {of[1]}"
+            return " plus ".join(of)
         if made.kind == "slope":
             return (
                 f"{of[0]}, entry by entry, times what {of[1]} exceeds its mean by, "
                 f"the mean of each row weighted by {of[0]}"
             )
-        return "columns of " + " and ".join(of)
+        return "columns of " + ", ".join(of)
 
     def sum_of(self, made: Made, i: int, j: int) -> tuple[str, list[Place], str]:
         """Write an entry of a product as its sum, what it takes of the factors, and "=" or "≈"."""
@@ -132,7 +128,7 @@ class Trace:
         other = b.values[second[j]] if right else b.values[second, j]
         terms = [(x, y) for x, y in zip(one, other, strict=True)]
         if len(terms) > 4:  # what is nothing is left out of a long sum
-            terms = [(x, y) for x, y in terms if x and y] or terms[:1]
+            terms = [(x, y) for x, y in terms if x and y] or [(0.0, 0.0)]
         text = " + ".join(f"{factor(x)} × {factor(y)}" for x, y in terms)
         scale = times(made.scale, len(one))
         at, to = self.names.index(a.name), self.names.index(b.name)
@@ -143,18 +139,35 @@ class Trace:
             places.append([to, "c", j])
         else:
             places += [[to, "e", row, j] for row in second]
-        sign = equals(*one, *other, made.scale * float(one @ other))
+        sign = equals(*(x for pair in terms for x in pair), made.scale * float(one @ other))
         text = f"({text}){scale}" if scale and len(terms) > 1 else f"{text}{scale}"
         return text, places, sign
 
     def lines(self, name: str, i: int, j: int) -> tuple[list[str], list[Place]]:
         """Say how an entry is made, in lines, and which rows and columns it is made of."""
+        if (name, i, j) not in self.seen:
+            self.seen[name, i, j] = self.told(name, i, j)
+        return self.seen[name, i, j]
+
+    def told(self, name: str, i: int, j: int) -> tuple[list[str], list[Place]]:
+        """Say how an entry is made, for the first time."""
         made, value = self.made.get(name), self.known[name].values[i, j]
         if made is None:
             return [], []
         if made.kind == "product":
             text, places, sign = self.sum_of(made, i, j)
-            return [f"{text} {sign} {short(value)}"], places
+            return [*self.between(places), f"{text} {sign} {short(value)}"], places
+        if made.kind == "formula" and made.formula:
+            result = made.formula(self.known, i, j)
+            lines = [*result.lines]
+            if result.text != short(result.value):
+                lines.append(result.line())
+            elif not lines:
+                lines += [f"the same as {named(n)}[{r}, {c}]" for n, r, c in sorted(result.places)]
+            places = self.short(result.places)
+            return [*self.between(places), *lines], places
+        if made.kind == "again":
+            return self.anew(made, i, j)
         source = self.known[made.of[0]]
         at, to = self.names.index(source.name), self.names.index(made.of[-1])
         if made.kind == "softmax":
@@ -168,10 +181,16 @@ class Trace:
             text = f"{short(start)}{times(made.scale, 1)} {equals(start, value)} {short(value)}"
             return [text], [[at, "e", i, j]]
         if made.kind == "sum":
-            row = i if len(self.known[made.of[1]].values) > 1 else 0
-            other = self.known[made.of[1]].values[row, j]
-            text = f"{short(start)} + {factor(other)} {equals(start, other, value)} {short(value)}"
-            return [text], [[at, "e", i, j], [to, "e", row, j]]
+            of = [self.known[each].values for each in made.of]
+            rows = [i if len(values) > 1 else 0 for values in of]
+            every = [values[row, j] for values, row in zip(of, rows, strict=True)]
+            places = [
+                [self.names.index(each), "e", row, j]
+                for each, row in zip(made.of, rows, strict=True)
+            ]
+            text = " + ".join([short(every[0]), *map(factor, every[1:])])
+            line = f"{text} {equals(*every, value)} {short(value)}"
+            return [*self.between(places), line], places
         if made.kind == "slope":
             slopes, mean = self.known[made.of[1]].values[i], made.more["mean"][i]
             pairs = zip(source.values[i], slopes, strict=True)
@@ -185,6 +204,127 @@ class Trace:
         return [f"the same as {named(made.of[k])}[{i}, {column}]"], [
             [self.names.index(made.of[k]), "e", i, column]
         ]
+
+    def between(self, places: Sequence[Place]) -> list[str]:
+        """Write out the entries that come from steps between, if they are few."""
+        found = []
+        for source, i, j in (entry for place in places for entry in self.entries(place)):
+            matrix = self.known[source]
+            if not matrix.given and matrix.step not in ("query", "key", "value"):
+                lines, _ = self.lines(source, i, j)
+                label, _, last = lines[-1].rpartition(": ")
+                told = last if re.search("[=≈]", last) else label
+                found.append(f"{matrix.step}[{i}, {j}]: {told}")
+        return found if len(found) <= INLINE else []
+
+    def anew(self, made: Made, i: int, j: int) -> tuple[list[str], list[Place]]:
+        """Say how an entry is made in the same steps as another, of something else."""
+        world = made.worlds[i if len(made.worlds) > 1 else 0]
+        view = self.view(world)
+        (base,), at = made.of, (i if world.row is None else world.row, j)
+        lines, _ = view.lines(base, *at)
+        found = {entry for before in view.parents(base, *at) for entry in self.back(world, before)}
+        return [world.said.format(named(base)), *lines], self.short(found)
+
+    def view(self, world: World) -> "Trace":
+        """Return the trace of the same steps with something else to begin with."""
+        if id(world) not in self.views:
+            view = copy.copy(self)
+            view.known, view.made, view.seen = world.known, world.made, {}
+            self.views[id(world)] = view
+        return self.views[id(world)]
+
+    def back(self, world: World, entry: Entry) -> Set[Entry]:
+        """Lead from an entry in such steps to those of the example that it came from."""
+        ways = self.ways.setdefault(id(world), {})
+        if entry not in ways:
+            ways[entry] = self.way_back(world, *entry)
+        return ways[entry]
+
+    def way_back(self, world: World, name: str, i: int, j: int) -> Set[Entry]:
+        """Lead back for the first time."""
+        if name in world.came:
+            came: Set[Entry] = world.came[name](i, j).places
+            return came
+        here, there = self.known[name], world.known[name]
+        if here is there:
+            return {(name, i, j)} | (set() if here.given else self.origin(name, i, j))
+        for other in self.known.values():
+            words = other.family, other.step, other.rest
+            twin = other.given and words == (here.family, here.step, here.rest | world.words)
+            if twin and close(other.values, there.values):
+                return {(other.name, i, j)}
+        before = self.view(world).parents(name, i, j)
+        return {one for each in before for one in self.back(world, each)}
+
+    # Where entries come from and go
+
+    def entries(self, place: Place) -> Iterator[Entry]:
+        """Yield the entries of a row, a column, a whole matrix, or the one."""
+        name, kind, *at = self.names[place[0]], *place[1:]
+        rows, columns = self.known[name].values.shape
+        for i in [at[0]] if kind in "re" else range(rows):
+            for j in [at[-1]] if kind in "ce" else range(columns):
+                yield name, i, j
+
+    def short(self, entries: Collection[Entry]) -> list[Place]:
+        """Write entries as matrices, rows and columns where they are whole."""
+        found: list[Place] = []
+        of: dict[str, set[tuple[int, int]]] = {}
+        for name, i, j in entries:
+            of.setdefault(name, set()).add((i, j))
+        for name in sorted(of, key=self.names.index):
+            at, left = self.names.index(name), of[name]
+            rows, columns = self.known[name].values.shape
+            if len(left) == rows * columns and rows > 1 < columns:
+                found.append([at, "m"])
+                continue
+            whole_rows = [i for i in range(rows) if all((i, j) in left for j in range(columns))]
+            whole_columns = [j for j in range(columns) if all((i, j) in left for i in range(rows))]
+            if columns == 1 and whole_columns:
+                whole_rows = []
+            found += [[at, "r", i] for i in whole_rows]
+            left -= {(i, j) for i in whole_rows for j in range(columns)}
+            found += [
+                [at, "c", j] for j in whole_columns if any((i, j) in left for i in range(rows))
+            ]
+            found += [[at, "e", i, j] for i, j in sorted(left) if j not in whole_columns]
+        return found
+
+    def direct(self, name: str, i: int, j: int) -> frozenset[Entry]:
+        """Return the entries that an entry is made of."""
+        places = self.lines(name, i, j)[1]
+        return frozenset(entry for place in places for entry in self.entries(place))
+
+    def parents(self, name: str, i: int, j: int) -> Set[Entry]:
+        """Return the entries that stand in the lines of an entry: of a row of scores the one."""
+        made = self.made.get(name)
+        if made and made.kind == "softmax" and not self.known[made.of[0]].given:
+            one = self.made[made.of[0]].kind == "product"
+            return {(made.of[0], i, j)} if one else self.direct(name, i, j)
+        return self.direct(name, i, j)
+
+    def origin(self, name: str, i: int, j: int) -> Set[Entry]:
+        """Return what an entry is made of, through the steps that the example does not list."""
+        ways = self.ways.setdefault(0, {})
+        if (name, i, j) not in ways:
+            found = set(self.direct(name, i, j))
+            for one in self.parents(name, i, j):
+                if not self.known[one[0]].given:
+                    found |= self.origin(*one)
+            ways[name, i, j] = found
+        return ways[name, i, j]
+
+    @cached_property
+    def index(self) -> tuple[dict[Entry, set[Entry]], dict[Entry, set[Entry]]]:
+        """What each entry is used for: next, and through the steps that are not listed."""
+        found: tuple[dict[Entry, set[Entry]], ...] = ({}, {})
+        for name in self.made:
+            for i, j in np.ndindex(self.known[name].values.shape):
+                for of, sources in zip(found, (self.direct, self.origin), strict=True):
+                    for source in sources(name, i, j):
+                        of.setdefault(source, set()).add((name, i, j))
+        return found[0], found[1]
 
     def share(self, made: Made, name: str, i: int, j: int) -> list[str]:
         """Lead from a score to its share: score, scale, mask, exponential, division."""
@@ -206,7 +346,10 @@ class Trace:
             divided = f"{short(raw)}{times(before.scale, 1)} {equals(raw, score)} {short(score)}"
             found.append(f"scaled: {divided}")
         elif before and before.kind == "sum":
-            found.append(f"score with its bias: {self.lines(source.name, i, j)[0][0]}")
+            found.append(f"score with its bias: {self.lines(source.name, i, j)[0][-1]}")
+        elif before and before.kind == "formula" and not source.given:
+            *lines, last = self.lines(source.name, i, j)[0]
+            found += [*lines, f"score: {short(score) if last.startswith('the same') else last}"]
         else:
             found.append(f"score: {short(score)}")
         if made.scale != 1:
@@ -214,62 +357,58 @@ class Trace:
             found.append(f"times {short(made.scale)}: {short(score)}")
         if made.mask is not None:
             if not made.mask[i, j]:
-                hidden = "the mask hides this key: the exponential is 0, and so is the share"
-                return [*found, hidden]
-            found.append("the mask lets it through")
+                why = "the mask is true here" if made.said else "the mask hides this key"
+                return [*found, f"{why}: the exponential is 0, and so is the share"]
+            found.append("the mask is false here" if made.said else "the mask lets it through")
         most, total = made.more["most"][i], made.more["total"][i]
         value, share = made.more["exponentials"][i, j], self.known[name].values[i, j]
-        which = " that the mask lets through" if made.mask is not None else " of the row"
+        which = " of the row" if made.mask is None else " that the mask lets through"
+        which = " where the mask is false" if made.said else which
         power = f"<sup>{short(score)}{f' − {factor(most)}' if most else ''}</sup>"
         why = f" <small>({short(most)} is the largest{which})</small>" if most else ""
         found.append(f"exponential: e{power} {equals(score, most, value)} {short(value)}{why}")
         every = made.more["exponentials"][i]
-        sum_ = " + ".join(map(short, every)) if len(every) <= 6 else f"their sum, {short(total)}"
         sign = equals(*every, total, share)
+        if len(every) > 6:
+            told = f"{short(value)} ÷ {factor(total)} {sign} {short(share)}"
+            why = f" <small>({short(total)} is the sum of the exponentials of the row)</small>"
+            return [*found, f"share: {told}{why}"]
+        sum_ = " + ".join(map(short, every))
         return [*found, f"share: {short(value)} ÷ ({sum_}) {sign} {short(share)}"]
 
-    def uses(self, name: str, i: int, j: int) -> list[Place]:
+    def uses(self, name: str, i: int, j: int, far: bool = False) -> list[Place]:
         """Return the rows, columns and entries that an entry is used for."""
-        found: list[Place] = []
-        for target, made, role in self.next.get(name, []):
-            at = self.names.index(target)
-            if made.kind == "product":
-                used, turned = made.rows[role], made.turned[role]
-                if role == 0 and turned:
-                    found.append([at, "r", j])
-                elif role == 0:
-                    found += [[at, "r", p] for p, r in enumerate(used) if r == i]
-                elif turned:
-                    found += [[at, "c", p] for p, r in enumerate(used) if r == i]
-                elif i in used:
-                    found.append([at, "c", j])
-            elif made.kind == "softmax" and made.mask is not None:
-                found += [[at, "r", i]] if made.mask[i, j] else []
-            elif made.kind in ("softmax", "slope"):
-                found.append([at, "r", i])
-            elif made.kind == "copy":
-                found += [
-                    [at, "e", i, c] for c, pair in enumerate(made.columns) if pair == (role, j)
-                ]
-            elif made.kind == "scale" or role == 0 or len(self.known[name].values) > 1:
-                found.append([at, "e", i, j])
-            else:
-                found.append([at, "c", j])
-        return found
+        return self.short(self.index[far].get((name, i, j), set()))
 
     def document(self) -> dict[str, Any]:
         """Return all that a script needs, by matrix and entry.
 
         Of an entry: its number, the lines that make it, what they take, where it is used, and the
-        head and foot of what is said.
+        head and foot of what is said. What is said of several entries is said once, under `again`.
         """
         entries = {}
         for at, (name, matrix) in enumerate(self.known.items()):
-            if matrix.values.dtype == bool:
+            if not self.is_shown(matrix):
                 continue
             rows, columns = matrix.values.shape
             entries[at] = [[self.entry(name, i, j) for j in range(columns)] for i in range(rows)]
-        return {"names": self.names, "entries": entries}
+        counts = Counter(
+            json.dumps(part)
+            for rows in entries.values()
+            for row in rows
+            for entry in row
+            for part in parts_of(entry)
+        )
+        often = [text for text, count in counts.items() if count > 1 and len(text) > 12]
+        places = {text: k for k, text in enumerate(often)}
+
+        def once(part: Any) -> Any:
+            return places.get(json.dumps(part), part)
+
+        for entry in (entry for rows in entries.values() for row in rows for entry in row):
+            value, lines, *rest = entry
+            entry[:] = [value, [*map(once, lines)], *map(once, rest)]
+        return {"names": self.names, "again": [*map(json.loads, often)], "entries": entries}
 
     def entry(self, name: str, i: int, j: int) -> list[Any]:
         """Return all that is said about an entry."""
@@ -277,7 +416,8 @@ class Trace:
 
         matrix = self.known[name]
         value = short(matrix.values[i, j])
-        lines, made_of = self.lines(name, i, j)
+        lines, _ = self.lines(name, i, j)
+        made_of = self.short(self.origin(name, i, j)) if lines else []
         uses = self.uses(name, i, j)
         words: list[str] = []
         if matrix.given and not self.is_flat(name):
@@ -285,9 +425,13 @@ class Trace:
                 word = heads(matrix.given, self.data, matrix.values.shape[1 - axis], axis)[place]
                 if not word.isdigit():
                     words.insert(0, html.escape(word if " " in word else f"{noun} {word}"))
-        told = f"{named(name)}{self.index(name, i, j)} = {value}"
-        title = f"<b>{told}</b> <span>{', '.join(words)}</span>"
-        foot = [f"Used next: {'; '.join(map(self.place, uses))}"] if uses else []
+        entry = f"{named(name)}{self.index_of(name, i, j)} = {value}"
+        title = f"<b>{entry}</b> <span>{', '.join(words)}</span>"
+        later = [use for use in uses if self.made[self.names[use[0]]].kind != "again"] or uses
+        told = [*map(self.place, later)]
+        if len(told) > 6:
+            told = [*dict.fromkeys(named(self.names[use[0]]) for use in later)]
+        foot = [f"Used next: {'; '.join(told)}"] if told else []
         if any("≈" in line for line in lines):
             foot.append("≈: computed with all digits, shown with four.")
         if not lines and matrix.given:
@@ -295,9 +439,9 @@ class Trace:
             group = self.data["inputs" if given else "expected"]
             text = html.escape(group[matrix.given]["description"])
             lines = ["Given. " * given + text]
-        return [value, lines, made_of, uses, title, "<br>".join(foot)]
+        return [value, lines, made_of, self.uses(name, i, j, far=True), title, "<br>".join(foot)]
 
-    def index(self, name: str, i: int, j: int) -> str:
+    def index_of(self, name: str, i: int, j: int) -> str:
         """Write the index of an entry."""
         return f"[{j}]" if self.is_flat(name) else f"[{i}, {j}]"
 
@@ -305,9 +449,11 @@ class Trace:
         """Write where something is used."""
         name, kind, *at = self.names[place[0]], *place[1:]
         if kind == "e":
-            return f"{named(name)}{self.index(name, *at)}"
+            return f"{named(name)}{self.index_of(name, *at)}"
         line = "row" if kind == "r" else "column"
-        return named(name) if self.is_flat(name) else f"{named(name)}, {line} {at[0]}"
+        return (
+            named(name) if kind == "m" or self.is_flat(name) else f"{named(name)}, {line} {at[0]}"
+        )
 
     def is_flat(self, name: str) -> bool:
         """Tell whether an array has one axis."""
@@ -320,8 +466,12 @@ class Trace:
         for name in self.made:
             values = self.known[name].values
             shape = " × ".join(map(str, values.shape))
-            i, j = min(1, len(values) - 1), 0
-            lines, _ = self.lines(name, i, j)
+            kind, i, j = self.made[name].kind, min(1, len(values) - 1), 0
+            if kind == "formula":  # the first of a row may be a special case
+                j = max(
+                    (0, values.shape[1] - 1), key=lambda c: len("".join(self.lines(name, i, c)[0]))
+                )
+            lines = self.lines(name, i, j)[0][kind == "again" :]
             flat = self.is_flat(name)
             worked = "<br>".join([f"<b>[{j}]</b>" if flat else f"<b>[{i}, {j}]</b>", *lines])
             rows.append(

@@ -3,6 +3,7 @@
 import math
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +12,25 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
+from relations import computed  # noqa: E402
 from tracing import DATA, Matching, Trace, data_of, named, trace_of  # noqa: E402
 
 NAMES = sorted(path.stem for path in DATA.glob("SA*.json"))
-# Arrays that attention gives in another way than by one of the steps that are traced.
-UNTRACED = {
-    "SA023": "the second pass reads the output of the first",
-    "SA028": "the encoded queries, keys and values are not listed",
-    "SA039": "the soft cap is a step of its own",
-    "SA054": "the projections of two layers are not listed",
-}
+# Matrices that are not made of other arrays, and why; the panel says what they are.
+NOT_MADE = {("SA055", "uses_of_a_key"): "a count of multiplications: nothing was computed with"}
 
 
 def evaluated(text: str) -> float:
     """Compute a line as a reader would."""
     text = re.sub(r" <small>.*?</small>", "", text)
-    text = re.sub(r" × 10<sup>(.*?)</sup>", r"*10**(\1)", text)
-    text = re.sub(r"e<sup>(.*?)</sup>", r"exp(\1)", text)
-    text = re.sub(r"√(\d+)", r"sqrt(\1)", text)
+    text = re.sub(r"([\d.]+) × 10<sup>(.*?)</sup>", r"(\1*10**(\2))", text)
+    while "e<sup>" in text:
+        text = re.sub(r"e<sup>((?:(?!<sup>).)*?)</sup>", r"exp(\1)", text)
+    text = re.sub(r"<sup>(.*?)</sup>", r"**(\1)", text)
+    text = re.sub(r"√([\d.]+)", r"sqrt(\1)", text).replace("√", "sqrt").replace("²", "**2")
     text = text.replace("×", "*").replace("÷", "/").replace("−", "-")
-    return float(eval(text, {"__builtins__": {}}, {"exp": math.exp, "sqrt": math.sqrt}))
+    names = {name: getattr(math, name) for name in ("exp", "sqrt", "sin", "cos", "tanh", "log")}
+    return float(eval(text, {"__builtins__": {}}, {"max": max, **names}))
 
 
 def slack(text: str) -> float:
@@ -74,7 +74,7 @@ class TestEveryEntry:
                 (trace.names[k], i, j)
                 for i in range(rows)
                 for j in range(columns)
-                if (i == at[0] if kind == "r" else j == at[0] if kind == "c" else [i, j] == at)
+                if {"m": True, "r": [i] == at, "c": [j] == at, "e": [i, j] == at}[kind]
             }
 
         made, used = set(), set()
@@ -88,18 +88,79 @@ class TestEveryEntry:
                     used |= {((matrix, i, j), target) for target in entries(place)}
         assert made == used
 
+    def test_what_is_not_named_changes_nothing(self, name: str) -> None:
+        trace = trace_of(data_of(name))
+        for matrix, made in trace.made.items():
+            shape = trace.known[matrix].values.shape
+            if made.kind == "again":
+                continue
+            before, _ = computed(made, trace.known, shape)
+            for source in dict.fromkeys(made.of):
+                for place in np.ndindex(trace.known[source].values.shape):
+                    values = trace.known[source].values.copy()
+                    values[place] += 0.37
+                    moved = replace(trace.known[source], values=values)
+                    after, _ = computed(made, {**trace.known, source: moved}, shape)
+                    for i, j in np.argwhere(after != before):
+                        assert (source, *place) in trace.direct(matrix, i, j), (matrix, i, j)
+
 
 class TestWhatIsTraced:
     """The steps of attention are found in every example that has them."""
 
-    def test_each_output_of_attention_is_made_of_something(self) -> None:
+    def test_each_matrix_is_made_of_something(self) -> None:
+        missing = set()
         for name in NAMES:
             trace = trace_of(data_of(name))
-            for call in trace.data["calls"]:
-                result = call.get("result")
-                given = call["function"] == "scaled_dot_product_attention"
-                if given and isinstance(result, str) and result in trace.known:
-                    assert result in trace.made or name in UNTRACED, (name, result)
+            for array, entry in trace.data["expected"].items():
+                values = np.array(entry["value"])
+                if values.ndim > 1 and values.dtype.kind in "if":
+                    parts = [known.name for known in trace.known.values() if known.given == array]
+                    if not parts or not set(parts) <= set(trace.made):
+                        missing.add((name, array))
+        assert missing == set(NOT_MADE)
+
+    @pytest.mark.parametrize(
+        ("name", "array", "kind"),
+        [
+            ("SA001", "cosine", "formula"),
+            ("SA023", "second_output_causal", "product"),
+            ("SA028", "output_encoded_reversed", "again"),
+            ("SA031", "d_x", "sum"),
+            ("SA047", "weights_filled", "softmax"),
+            ("SA054", "votes_variants", "again"),
+        ],
+    )
+    def test_every_number_counts(self, name: str, array: str, kind: str) -> None:
+        trace = trace_of(data_of(name))
+        assert trace.made[array].kind == kind
+        value = np.array(trace.data["expected"][array]["value"])
+        value[-1, -1] += 1e-6
+        wrong = trace.data["expected"][array] | {"value": value.tolist()}
+        bad = Trace(trace.data | {"expected": trace.data["expected"] | {array: wrong}})
+        assert array not in bad.made
+
+    def test_a_slip_is_made_in_its_own_way(self) -> None:
+        trace = trace_of(data_of("SA047"))
+        lines, _ = trace.lines("weights_filled", 1, 2)
+        assert lines[0] == "score: −10000 stands for what the mask hides"
+        lines, _ = trace_of(data_of("SA051")).lines("weights_true_hides", 1, 1)
+        assert lines[-1].startswith("the mask is true here")
+
+    def test_other_steps_and_what_was_put_in_place_of_what(self) -> None:
+        trace = trace_of(data_of("SA028"))
+        assert trace.lines("output_encoded", 1, 1)[0][0] == (
+            "as <code>output</code>, but with <code>encoding</code> added to the words"
+        )
+        sources = {name for name, *_ in trace.direct("output_encoded", 1, 1)}
+        assert sources == {"weights_encoded", "embeddings", "encoding", "w_value"}
+
+    def test_what_is_listed_lights_up_behind_what_is_not(self) -> None:
+        lit = trace_of(data_of("SA006")).origin("weights", 1, 3)
+        assert {(name, i) for name, i, _ in lit if name == "embeddings"} == {
+            ("embeddings", 1),
+            ("embeddings", 3),
+        }
 
     def test_weights_come_from_scores_under_the_mask(self) -> None:
         trace = trace_of(data_of("SA016"))

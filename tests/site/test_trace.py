@@ -46,6 +46,18 @@ def test_a_pointer_lights_up_what_made_a_number(opened: Any) -> None:
     assert not page.locator(".lit").count()
 
 
+def test_what_is_not_listed_is_said_and_its_sources_light_up(opened: Any) -> None:
+    page = opened("SA028/index.html")
+    page.locator("table[data-array=weights_encoded] tbody td").nth(5).hover()
+    panel = page.locator(".trace")
+    panel.wait_for()
+    lines = panel.locator(".made").all_inner_texts()
+    assert lines[0] == "as weights, but with encoding added to the words"
+    assert [line.partition(":")[0] for line in lines[1:]] == ["score", "exponential", "share"]
+    for array, count in (("embeddings", 8), ("encoding", 8), ("w_query", 8), ("w_value", 0)):
+        assert page.locator(f"table[data-array={array}] .lit").count() == count
+
+
 def test_the_arrow_keys_go_from_entry_to_entry(opened: Any) -> None:
     page = opened("SA036/index.html")
     table, panel = page.locator("table[data-array=context_money]"), page.locator(".trace")

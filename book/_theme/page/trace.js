@@ -44,14 +44,14 @@ const bookTrace = (() => {
     show(i, j) {
       clearTimeout(later);
       if (!known[this.example]) return load(this.example, () => this.show(i, j));
-      const { entries } = known[this.example], at = this.number();
+      const { entries, again } = known[this.example], at = this.number(), full = (one) => (typeof one === "number" ? again[one] : one);
       if (!entries[at]) return;
       this.i = i;
       this.j = j;
       now = { box: this };
-      const [, lines, from, next, title, uses] = entries[at][this.rows[i]][j];
+      const [, lines, from, next, title, uses] = entries[at][this.rows[i]][j].map(full);
       panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' + `<p>${title} <small>${this.example}</small></p>` +
-        lines.map((line) => `<p class="made">${line}</p>`).join("") + `<p class="uses">${uses}</p>`;
+        lines.map((line) => `<p class="made">${full(line)}</p>`).join("") + `<p class="uses">${uses}</p>`;
       panel.firstChild.onclick = () => hide();
       clear();
       this.cells[i][j].classList.add("here");
@@ -66,7 +66,7 @@ const bookTrace = (() => {
         if (box.example !== this.example || box.number() !== k) continue;
         box.cells.forEach((row, i) => row.forEach((cell, j) => {
           const at = box.rows[i];
-          if (kind === "r" ? at === a : kind === "c" ? j === a : at === a && j === b) cell.classList.add(look);
+          if (kind === "r" ? at === a : kind === "c" ? j === a : kind === "m" || (at === a && j === b)) cell.classList.add(look);
         }));
       }
     }
