@@ -183,7 +183,7 @@ def frequency(base: float, width: int) -> Formula:
     return lambda known, i, j: power(number(base), number(-2 * j) / number(width))
 
 
-def placed(tokens: Sequence[int], words: int, width: int) -> Formula:
+def placed(tokens: Sequence[int], words: int) -> Formula:
     """Return the formula of tokens as they enter: one-hot, the powers of the position, nothing."""
 
     def formula(known: Known, i: int, j: int) -> Number:

@@ -431,7 +431,7 @@ class Relations:
                 said = (
                     f"one-hot tokens of <code>{choice}</code>; then 1, the position and its square"
                 )
-                yield from self.formula(target, said, formulas.placed(tokens, words, width))
+                yield from self.formula(target, said, formulas.placed(tokens, words))
         every = Matrix("", target.values, family="all", rest=frozenset({*AFTER, *target.rest}))
         for a, b in itertools.product(
             self.before(every, "output"), self.before(every, "w", steps=["w_output"])
@@ -831,7 +831,7 @@ class Relations:
             for name in several or chosen:
                 tokens, width = self.choices[name], root.values.shape[1]
                 said = f"as {'the last row of ' * bool(several)}{{0}}, for <code>{name}</code>"
-                entry = formulas.placed(tokens, self.words[name], width)
+                entry = formulas.placed(tokens, self.words[name])
                 shape, row = (len(tokens), width), len(tokens) - 1 if several else None
                 starts.append(Start("embeddings", shape, entry, said, row))
             yield starts if several else starts[:1]
