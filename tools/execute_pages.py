@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from jupyter_cache import get_cache
+from jupyter_cache.cache.main import JupyterCacheBase
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
 from traitlets.config import Config
@@ -27,6 +27,13 @@ WORKERS = (os.cpu_count() or 1) + 1
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 KERNELS = {"PYTHONHASHSEED": "0", **dict.fromkeys(THREADS, "1")}
+
+
+class Cache(JupyterCacheBase):  # type: ignore[misc]
+    """Keeps all results: to drop the oldest, it may take for old what another worker just enters."""
+
+    def truncate_caches(self) -> None:
+        """Drop nothing; `book/_ext/execution.py` drops whole caches."""
 
 
 class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no types
@@ -48,7 +55,7 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
 
 def execute(chosen: Iterable[Path] | None = None) -> None:
     """Execute what is missing of some pages or of all; the worker says which page it is at."""
-    cache = get_cache(cache_folder(ROOT))
+    cache = Cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
     pages = [str(path) for path in paths if has_cells(path)]
     missing = []
