@@ -42,12 +42,13 @@ INPUTS = (
 )
 PAGE = re.compile(r"book/(?!_).+\.md")
 
-ENDED = "the build ended with exit code"
+ENDED = "the build ended with"
 MORE = "Other pages show what has changed:"
-PROBLEM = re.compile(
-    rf"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception|{ENDED})"
-)
+# What a worker says in brackets, Sphinx says again with the page.
+PROBLEM = re.compile(rf"^(?!\[).*\b(WARNING|ERROR|CRITICAL)\b|^{ENDED}")
 FAILED = "WARNING: Executing notebook failed"
+WARNED = "WARNING: stderr was found in the cell outputs"
+WARNING = re.compile(r"\w+Warning: .*")
 # The error at the end of a traceback and, where its message goes on, two lines more.
 ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
@@ -61,7 +62,11 @@ Record = dict[str, Any]
 
 def main() -> int:
     """Build where needed; return the exit code."""
-    return bool(attempt())
+    try:
+        return bool(attempt())
+    except KeyboardInterrupt:
+        tell(["it was interrupted; the site is as it was"])
+        return 130
 
 
 def attempt(
@@ -74,9 +79,14 @@ def attempt(
     except (OSError, sqlite3.Error) as error:  # such as a full disk
         problems = [f"{error}"[:300]]
     if problems:
-        print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
-        print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
+        tell(problems)
     return problems
+
+
+def tell(problems: list[str]) -> None:
+    """Print the problems, a line for each."""
+    print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
+    print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -154,8 +164,8 @@ def rebuild(
     for name in STATE if pages else ():
         shutil.copytree(BUILD / name, NEW / name)
     lines = list(run_sphinx(sphinx, pages))
-    cells, unexecuted = read_cells(pages)
-    problems = with_causes(problems_of(lines) + unexecuted)
+    cells, unexecuted, warned = read_cells(pages)
+    problems = with_causes(problems_of(lines) + unexecuted, warned)
     if not problems and any(line.startswith(MORE) for line in lines):
         problems = [MORE]
     if not problems:
@@ -238,18 +248,18 @@ def run_sphinx(process: subprocess.Popen[str], pages: list[str] | None) -> Itera
                 print(plain, flush=True)
                 yield plain
     if process.returncode:
-        yield f"{ENDED} {process.returncode}"
+        yield f"{ENDED} exit code {process.returncode}"
 
 
 def problems_of(lines: Iterable[str]) -> list[str]:
-    """Return the lines that are problems; the exit code only where there is no other."""
+    """Return the lines that are problems; how the build ended only where there is no other."""
     problems = [line for line in lines if PROBLEM.search(line)]
     ended = [line for line in problems if line.startswith(ENDED)]
-    return [line for line in problems if line not in ended] or ended
+    return [line for line in problems if line not in ended] or ended[:1]
 
 
-def with_causes(problems: list[str]) -> list[str]:
-    """Say why the cells of a page failed, and leave out what follows from that."""
+def with_causes(problems: list[str], warned: dict[str, list[str]]) -> list[str]:
+    """Say why the cells of a page failed, and leave out what follows from that; quote warnings."""
     failed = {problem.split(":")[0] for problem in problems if FAILED in problem}
     told = []
     for problem in problems:
@@ -258,19 +268,28 @@ def with_causes(problems: list[str]) -> list[str]:
             log = (NEW / "html" / "reports" / page).with_suffix(".err.log")
             report = COLOR.sub("", log.read_text(encoding="utf-8")) if log.is_file() else ""
             causes = ERROR.findall(report)
-            told.append(f"{page}: a cell failed: {causes[-1].strip() if causes else problem}")
+            cause = re.sub(r"\n\s+", "; ", causes[-1]) if causes else problem
+            told.append(f"{page}: a cell failed: {cause}")
+        elif WARNED in problem and warned.get(page):
+            told.append(f"{problem.partition(' ')[0]} a cell warns: {warned[page].pop(0)}")
         elif page not in failed:
             told.append(problem)
     return told
 
 
-def read_cells(pages: list[str] | None) -> tuple[dict[str, list[Any]], list[str]]:
-    """Return the number of cells and the examples checked of each page, and what is missing."""
+def read_cells(
+    pages: list[str] | None,
+) -> tuple[dict[str, list[Any]], list[str], dict[str, list[str]]]:
+    """Return for each page how many cells it has and which examples they check.
+
+    With that, the cells that were not executed, and what the cells of a page print as warnings.
+    """
     import nbformat
     from jupyter_cache import get_cache
 
     found: dict[str, list[Any]] = {}
     unexecuted = []
+    warned: dict[str, list[str]] = {}
     cache = get_cache(cache_folder(ROOT))
     sources = NEW / "jupyter_execute"
     for path in sorted(sources.rglob("*.ipynb")):
@@ -294,7 +313,10 @@ def read_cells(pages: list[str] | None) -> tuple[dict[str, list[Any]], list[str]
         outputs = [output.get("data", {}) for cell in code for output in cell.outputs]
         texts = ["".join(data.get("text/plain", "")) for data in outputs]
         found[page] = [len(code), [text[:5] for text in texts if CHECKED.match(text)]]
-    return found, unexecuted
+        printed = [output for cell in code for output in cell.outputs if "text" in output]
+        errors = [output.text.strip() for output in printed if output.name == "stderr"]
+        warned[page] = [(WARNING.findall(text) or text.splitlines())[-1] for text in errors if text]
+    return found, unexecuted, warned
 
 
 def report(record: Record, seconds: float) -> None:
