@@ -43,12 +43,15 @@ def import_extensions() -> None:
 
 
 def changed_examples() -> list[str]:
-    """Return what is wrong with the worked examples that are released; others may be half-made."""
+    """Return what is wrong with the data of the worked examples; not all have to be released."""
     from derivations.documents import example_files, problems, read, read_ledger
 
-    released = {name for name, digest in read_ledger().items() if digest}
-    paths = {name: path for name, path in example_files().items() if name in released}
-    return problems(read_ledger(), {name: read(path) for name, path in paths.items()})
+    ledger = read_ledger()
+    try:
+        found = {name: read(path) for name, path in example_files().items()}
+    except ValueError as error:
+        return [f"{error}"]
+    return problems(ledger, {name: data for name, data in found.items() if ledger.get(name)})
 
 
 def main() -> int:
@@ -93,8 +96,9 @@ if __name__ == "__main__":
     try:
         code = main()
     except Exception as error:
-        message = " ".join(f"{error}".split())[:300]
-        print(f"{ENDED} {type(error).__name__}: {message}")
+        cause = getattr(error, "orig_exc", None) or error  # of Sphinx, from one of its extensions
+        message = " ".join(f"{cause}".split())[:300]
+        print(f"{ENDED} {type(cause).__name__}: {message}")
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()

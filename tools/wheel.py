@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from selfattn_ref import __version__
+from tools.build_book import RELEASED
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "selfattn_ref")
 WHEEL = f"selfattn_ref-{__version__}-py3-none-any.whl"
-RELEASED = "1767225600"  # 2026: the date of all files, and the copyright line of the site
 
 # The hook that pip calls; a file keeps its mode in a wheel.
 HOOK = """

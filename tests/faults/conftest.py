@@ -66,7 +66,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             must, said, seconds = "?", "NOT AS IT HAS TO BE: see above", 0.0
         else:
             said, seconds = future.result()
-            must = "survive" if FAULTS[name].change else "fail"
+            fault = FAULTS[name]
+            must = ", ".join(["fail"] * bool(fault.said) + ["survive"] * bool(fault.change))
         terminalreporter.write_line(
-            f"{name.replace('_', ' '):<52} {must:<8} {seconds:4.0f} s  {said}"
+            f"{name.replace('_', ' '):<52} {must:<13} {seconds:4.0f} s  {said}"
         )
