@@ -55,6 +55,7 @@ COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # The kernels listen on this machine only, for the seconds that a page takes.
 KERNEL_NOTE = "[IPKernelApp] WARNING | Kernel is running over TCP without encryption"
 PLACE_NOTE = "The HTML pages are in"  # for a moment: the summary says where they end
+FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large|disk is full")
 CHECKED = re.compile(r"^SA\d{3} checked:")
 
 Record = dict[str, Any]
@@ -76,8 +77,10 @@ def attempt(
     try:
         with alone():
             problems = build(sphinx, preview)
-    except (OSError, sqlite3.Error) as error:  # such as a full disk
+    except (OSError, sqlite3.Error) as error:  # such as a disk on which nothing may be written
         problems = [f"{error}"[:300]]
+    if full := [problem for problem in problems if FULL.search(problem)]:
+        problems = [f"the disk is full: {full[0]}"]  # whatever else is said follows from that
     if problems:
         tell(problems)
     return problems

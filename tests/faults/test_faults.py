@@ -234,7 +234,7 @@ def the_data_is_cut_short(book: Book) -> Run:
 # --- The build ------------------------------------------------------------------------------------
 
 
-@refused("OSError", "too large")
+@refused("the disk is full", "File too large")
 def the_disk_is_full(book: Book) -> Run:
     """No file may grow beyond 60 kB: a write fails half-way, as on a full disk."""
     more(book)
