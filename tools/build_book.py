@@ -44,8 +44,9 @@ PAGE = re.compile(r"book/(?!_).+\.md")
 
 ENDED = "the build ended with"
 MORE = "Other pages show what has changed:"
-# What a worker says in brackets, Sphinx says again with the page.
-PROBLEM = re.compile(rf"^(?!\[).*\b(WARNING|ERROR|CRITICAL)\b|^{ENDED}")
+# What a worker says in brackets, Sphinx says again with the page. What a kernel says outside of its
+# cells ("ERROR:tornado.general: …", when it ends on a busy machine) is of no page.
+PROBLEM = re.compile(rf"^(?!\[|[A-Z]+:\S).*\b(WARNING|ERROR|CRITICAL)\b|^{ENDED}")
 FAILED = "WARNING: Executing notebook failed"
 WARNED = "WARNING: stderr was found in the cell outputs"
 WARNING = re.compile(r"\w+Warning: .*")
