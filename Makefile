@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project mutants bench lint format release serve examples lock clean
+.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project test-faults mutants bench lint format release serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -43,6 +43,9 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 
 test-project: book ## Build small books with defects and with changes, run cells and notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
 	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py cells.py incremental.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py record.py)
+
+test-faults: $(READY) ## Break a miniature of the book in every way that is known: each is refused in one line, or survived
+	@$(PY) -m pytest tests/faults --confcutdir=tests/faults
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers

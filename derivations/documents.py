@@ -59,7 +59,10 @@ def parse(text: str) -> Document:
 
 
 def read(path: Path) -> Document:
-    return parse(path.read_text(encoding="utf-8"))
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
 
 
 def example_files(data: Path = DATA) -> dict[str, Path]:

@@ -5,8 +5,8 @@ import os
 from hypothesis import settings
 
 # In environments of their own: comparing with other libraries, and testing the checks that need a
-# browser. `make test-peers`, `make check-site`.
-collect_ignore = ["peers", "site"]
+# browser. Minutes long: breaking a book. `make test-peers`, `make check-site`, `make test-faults`.
+collect_ignore = ["faults", "peers", "site"]
 
 # The same examples on every run and every machine: a red test is red for everybody.
 settings.register_profile("quick", derandomize=True, max_examples=25, deadline=None)

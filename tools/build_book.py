@@ -22,9 +22,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.commit import commit
+from tools.commit import RELEASED, commit
 from tools.fingerprint import cache_folder, digests
-from tools.wheel import RELEASED
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
@@ -42,18 +41,21 @@ INPUTS = (
 )
 PAGE = re.compile(r"book/(?!_).+\.md")
 
-ENDED = "the build ended with exit code"
+ENDED = "the build ended with"
 MORE = "Other pages show what has changed:"
-PROBLEM = re.compile(
-    rf"\b(WARNING|ERROR|CRITICAL)\b|^(Extension error|Sphinx error|Exception|{ENDED})"
-)
+# What a worker says in brackets, Sphinx says again with the page. What a kernel says outside of its
+# cells ("ERROR:tornado.general: …", when it ends on a busy machine) is of no page.
+PROBLEM = re.compile(rf"^(?!\[|[A-Z]+:\S).*\b(WARNING|ERROR|CRITICAL)\b|^{ENDED}")
 FAILED = "WARNING: Executing notebook failed"
+WARNED = "WARNING: stderr was found in the cell outputs"
+WARNING = re.compile(r"\w+Warning: .*")
 # The error at the end of a traceback and, where its message goes on, two lines more.
 ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 # The kernels listen on this machine only, for the seconds that a page takes.
 KERNEL_NOTE = "[IPKernelApp] WARNING | Kernel is running over TCP without encryption"
 PLACE_NOTE = "The HTML pages are in"  # for a moment: the summary says where they end
+FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large|disk is full")
 CHECKED = re.compile(r"^SA\d{3} checked:")
 
 Record = dict[str, Any]
@@ -61,7 +63,11 @@ Record = dict[str, Any]
 
 def main() -> int:
     """Build where needed; return the exit code."""
-    return bool(attempt())
+    try:
+        return bool(attempt())
+    except KeyboardInterrupt:
+        tell(["it was interrupted; the site is as it was"])
+        return 130
 
 
 def attempt(
@@ -71,12 +77,19 @@ def attempt(
     try:
         with alone():
             problems = build(sphinx, preview)
-    except (OSError, sqlite3.Error) as error:  # such as a full disk
+    except (OSError, sqlite3.Error) as error:  # such as a disk on which nothing may be written
         problems = [f"{error}"[:300]]
+    if full := [problem for problem in problems if FULL.search(problem)]:
+        problems = [f"the disk is full: {full[0]}"]  # whatever else is said follows from that
     if problems:
-        print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
-        print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
+        tell(problems)
     return problems
+
+
+def tell(problems: list[str]) -> None:
+    """Print the problems, a line for each."""
+    print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
+    print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -154,8 +167,8 @@ def rebuild(
     for name in STATE if pages else ():
         shutil.copytree(BUILD / name, NEW / name)
     lines = list(run_sphinx(sphinx, pages))
-    cells, unexecuted = read_cells(pages)
-    problems = with_causes(problems_of(lines) + unexecuted)
+    cells, unexecuted, warned = read_cells(pages)
+    problems = with_causes(problems_of(lines) + unexecuted, warned)
     if not problems and any(line.startswith(MORE) for line in lines):
         problems = [MORE]
     if not problems:
@@ -238,18 +251,18 @@ def run_sphinx(process: subprocess.Popen[str], pages: list[str] | None) -> Itera
                 print(plain, flush=True)
                 yield plain
     if process.returncode:
-        yield f"{ENDED} {process.returncode}"
+        yield f"{ENDED} exit code {process.returncode}"
 
 
 def problems_of(lines: Iterable[str]) -> list[str]:
-    """Return the lines that are problems; the exit code only where there is no other."""
+    """Return the lines that are problems; how the build ended only where there is no other."""
     problems = [line for line in lines if PROBLEM.search(line)]
     ended = [line for line in problems if line.startswith(ENDED)]
-    return [line for line in problems if line not in ended] or ended
+    return [line for line in problems if line not in ended] or ended[:1]
 
 
-def with_causes(problems: list[str]) -> list[str]:
-    """Say why the cells of a page failed, and leave out what follows from that."""
+def with_causes(problems: list[str], warned: dict[str, list[str]]) -> list[str]:
+    """Say why the cells of a page failed, and leave out what follows from that; quote warnings."""
     failed = {problem.split(":")[0] for problem in problems if FAILED in problem}
     told = []
     for problem in problems:
@@ -258,19 +271,28 @@ def with_causes(problems: list[str]) -> list[str]:
             log = (NEW / "html" / "reports" / page).with_suffix(".err.log")
             report = COLOR.sub("", log.read_text(encoding="utf-8")) if log.is_file() else ""
             causes = ERROR.findall(report)
-            told.append(f"{page}: a cell failed: {causes[-1].strip() if causes else problem}")
+            cause = re.sub(r"\n\s+", "; ", causes[-1]) if causes else problem
+            told.append(f"{page}: a cell failed: {cause}")
+        elif WARNED in problem and warned.get(page):
+            told.append(f"{problem.partition(' ')[0]} a cell warns: {warned[page].pop(0)}")
         elif page not in failed:
             told.append(problem)
     return told
 
 
-def read_cells(pages: list[str] | None) -> tuple[dict[str, list[Any]], list[str]]:
-    """Return the number of cells and the examples checked of each page, and what is missing."""
+def read_cells(
+    pages: list[str] | None,
+) -> tuple[dict[str, list[Any]], list[str], dict[str, list[str]]]:
+    """Return for each page how many cells it has and which examples they check.
+
+    With that, the cells that were not executed, and what the cells of a page print as warnings.
+    """
     import nbformat
     from jupyter_cache import get_cache
 
     found: dict[str, list[Any]] = {}
     unexecuted = []
+    warned: dict[str, list[str]] = {}
     cache = get_cache(cache_folder(ROOT))
     sources = NEW / "jupyter_execute"
     for path in sorted(sources.rglob("*.ipynb")):
@@ -294,7 +316,10 @@ def read_cells(pages: list[str] | None) -> tuple[dict[str, list[Any]], list[str]
         outputs = [output.get("data", {}) for cell in code for output in cell.outputs]
         texts = ["".join(data.get("text/plain", "")) for data in outputs]
         found[page] = [len(code), [text[:5] for text in texts if CHECKED.match(text)]]
-    return found, unexecuted
+        printed = [output for cell in code for output in cell.outputs if "text" in output]
+        errors = [output.text.strip() for output in printed if output.name == "stderr"]
+        warned[page] = [(WARNING.findall(text) or text.splitlines())[-1] for text in errors if text]
+    return found, unexecuted, warned
 
 
 def report(record: Record, seconds: float) -> None:

@@ -1,10 +1,15 @@
-"""Name the commit that the sources are at."""
+"""Name the commit that the sources are at, and their day."""
 
+import re
 import subprocess
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+DAY = re.search(r"^date-released: (\S+)", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
+# The time of all files: that of the release or, where this version has none yet, of its year.
+RELEASED = str(int(datetime.fromisoformat(f"{DAY[1] if DAY else '2026-01-01'}T00:00Z").timestamp()))
 
 
 @cache

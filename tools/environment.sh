@@ -26,6 +26,7 @@ told() { # pip's output in few lines: what it fetches; then, while it says nothi
     local line counter=
     while IFS= read -r line; do
         case $line in
+            *Retrying*) echo "  no answer, trying again" ;;
             Collecting* | Processing*) line=${line#* } line=${line%% *}; echo "  ${line##*/}" ;;
             "Installing collected"*)
                 while sleep 2; do
@@ -38,16 +39,21 @@ told() { # pip's output in few lines: what it fetches; then, while it says nothi
     [ -z "$counter" ] || kill "$counter"
 }
 install() { # what is to be installed, options: a line for each package, so that one sees it go on
-    local what=$1 status=0
+    local what=$1 status=0 said=$venv/said.txt
     echo "Installing $what …"
     if command -v uv >/dev/null 2>&1; then
-        uv pip install --python "$venv/bin/python" "${@:2}" || status=$?
+        uv pip install --python "$venv/bin/python" "${@:2}" 2>&1 | tee "$said" || status=$?
     else
-        "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "${@:2}" |
-            told || status=$?
+        "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "${@:2}" 2>&1 |
+            tee "$said" | told || status=$?
     fi
-    [ "$status" = 0 ] ||
-        fail "$what could not be installed: check the network, then run the same command again."
+    [ "$status" != 0 ] || return 0
+    if grep -qiE 'match the hashes|hash mismatch' "$said"; then
+        fail "the file fetched for $(grep -oE '[[:alnum:]._-]+==[[:alnum:].]+' "$said" | tail -n 1) has not the hash that $pinned" \
+            "names: it is not the one that was locked, and nothing was installed."
+    fi
+    fail "$what could not be installed: $(sed -n 's/^ERROR: //p' "$said" | tail -n 1)" \
+        "(check the network, then run the same command again)."
 }
 if [ "$more" != - ]; then
     install "the $(grep -c == "$pinned") packages of $pinned" --require-hashes -r "$pinned"

@@ -7,12 +7,13 @@ executed again by Sphinx, which reports it.
 import logging
 import multiprocessing
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from jupyter_cache import get_cache
+from jupyter_cache.cache.main import JupyterCacheBase
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
 from traitlets.config import Config
@@ -29,6 +30,26 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 KERNELS = {"PYTHONHASHSEED": "0", **dict.fromkeys(THREADS, "1")}
 
 
+class Cache(JupyterCacheBase):  # type: ignore[misc]
+    """Keeps all results: what another worker enters just now would be taken for the oldest."""
+
+    def truncate_caches(self) -> None:
+        """Drop nothing; `book/_ext/execution.py` drops whole caches."""
+
+    def has(self, page: int) -> bool:
+        """Tell whether the result of a page is there; drop one that was cut short."""
+        record = self.get_cached_project_nb(page)
+        if record is None:
+            return False
+        try:
+            self.get_cache_bundle(record.pk)
+        except (KeyError, ValueError):
+            cut = self._get_notebook_path_cache(record.hashkey).parent
+            shutil.rmtree(cut, ignore_errors=True)
+            return False
+        return True
+
+
 class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no types
     """Talks with a kernel through files: two that start at once may choose the same port."""
 
@@ -37,24 +58,29 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
         """Execute one page."""
         with tempfile.TemporaryDirectory() as folder:
             through = {"transport": "ipc", "ip": f"{folder}/kernel"} if os.name == "posix" else {}
-            return single_nb_execution(
-                project_nb.nb,
-                cwd=str(Path(project_nb.uri).parent),
-                timeout=data.timeout,
-                allow_errors=data.allow_errors,
-                config=Config(KernelManager=through),
-            )
+            try:
+                return single_nb_execution(
+                    project_nb.nb,
+                    cwd=str(Path(project_nb.uri).parent),
+                    timeout=data.timeout,
+                    allow_errors=data.allow_errors,
+                    config=Config(KernelManager=through),
+                )
+            except Exception as error:  # no cell raised it, so Sphinx could not tell the page
+                page = Path(project_nb.uri).relative_to(ROOT).as_posix()
+                print(f"{page}: ERROR: the kernel failed: {error!r}", flush=True)
+                raise
 
 
 def execute(chosen: Iterable[Path] | None = None) -> None:
     """Execute what is missing of some pages or of all; the worker says which page it is at."""
-    cache = get_cache(cache_folder(ROOT))
+    cache = Cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
     pages = [str(path) for path in paths if has_cells(path)]
     missing = []
     for page in pages:
         one = cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
-        if cache.get_cached_project_nb(one.pk) is None:
+        if not cache.has(one.pk):
             missing.append(ProcessData(one.pk, one.uri, cache, TIMEOUT, False))
     os.environ |= {"PYTHONPATH": str(ROOT), **KERNELS}
     if not missing:

@@ -12,7 +12,7 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from selfattn_ref import __version__
-from tools.wheel import RELEASED
+from tools.commit import RELEASED
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "site"  # as `make site` leaves it: with the PDF

@@ -6,6 +6,7 @@ or null for the whole book.
 
 import gc
 import json
+import multiprocessing
 import os
 import sys
 import threading
@@ -21,11 +22,14 @@ from tools.execute_pages import execute
 
 ROOT = Path(__file__).resolve().parents[1]
 NEW = ROOT / "_build" / "new"  # beside the last good site
+ENDED = "the build ended with"  # said to tools/build_book.py
 
 
 def end_with_parent() -> None:
     """End when the process that started this one does: nobody would take what it builds."""
     os.read(0, 1)  # at the end of its input
+    for worker in multiprocessing.active_children():
+        worker.kill()
     os._exit(1)
 
 
@@ -36,6 +40,18 @@ def import_extensions() -> None:
     for name in settings["extensions"]:
         if find_spec(name.partition(".")[0]):
             import_module(name)
+
+
+def changed_examples() -> list[str]:
+    """Return what is wrong with the data of the worked examples; not all have to be released."""
+    from derivations.documents import example_files, problems, read, read_ledger
+
+    ledger = read_ledger()
+    try:
+        found = {name: read(path) for name, path in example_files().items()}
+    except ValueError as error:
+        return [f"{error}"]
+    return problems(ledger, {name: data for name, data in found.items() if ledger.get(name)})
 
 
 def main() -> int:
@@ -50,6 +66,9 @@ def main() -> int:
         return 0  # nobody needs it any more
     threading.Thread(target=end_with_parent, daemon=True).start()
     pages: list[str] | None = json.loads(line)["pages"]
+    if pages is None and (problems := changed_examples()):
+        print("\n".join(f"ERROR: {problem}" for problem in problems))
+        return 1
     execute([ROOT / page for page in pages] if pages else None)
     settings = {
         "external_toc_path": str(ROOT / "_toc.yml"),
@@ -68,14 +87,18 @@ def main() -> int:
         keep_going=True,
         freshenv=pages is None,
     )
-    return result if isinstance(result, int) else 1
+    if isinstance(result, int):
+        return result
+    raise result
 
 
 if __name__ == "__main__":
     try:
         code = main()
     except Exception as error:
-        print(f"ERROR: {type(error).__name__}: {error}")
+        cause = getattr(error, "orig_exc", None) or error  # of Sphinx, from one of its extensions
+        message = " ".join(f"{cause}".split())[:300]
+        print(f"{ENDED} {type(cause).__name__}: {message}")
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,22 +1,18 @@
 """Build the wheel of the library that the site serves: the same bytes from the same sources."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from selfattn_ref import __version__
+from tools.commit import RELEASED
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "selfattn_ref")
 WHEEL = f"selfattn_ref-{__version__}-py3-none-any.whl"
-DAY = re.search(r"^date-released: (\S+)", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
-# The date of all files: that of the release or, where this version has none yet, of its year.
-RELEASED = str(int(datetime.fromisoformat(f"{DAY[1] if DAY else '2026-01-01'}T00:00Z").timestamp()))
 
 # The hook that pip calls; a file keeps its mode in a wheel.
 HOOK = """

@@ -65,7 +65,8 @@ class TestProse:
     @EVERY_PAGE
     def test_every_decimal_is_quoted_with_a_reason(self, page: Path) -> None:
         unexplained = typed_decimals(page) - quoted(page)
-        assert not unexplained, f"{relative(page)}: glue these, or say why not in QUOTED"
+        typed = " ".join(sorted(unexplained))
+        assert not unexplained, f"{relative(page)}: glue {typed}, or say why not in QUOTED"
 
     @EVERY_PAGE
     def test_no_reason_is_left_over(self, page: Path) -> None:

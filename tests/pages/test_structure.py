@@ -19,6 +19,8 @@ SECTIONS = ["The rule", "What can go wrong", "Exercises", "In practice", "Furthe
 class TestAllPages:
     def test_every_file_of_the_book_is_in_the_table_of_contents(self) -> None:
         written = [p for p in BOOK.rglob("*.md") if not re.fullmatch(r"SA\d{3}", p.stem)]
+        unlisted = [relative(page) for page in written if page not in PAGES]
+        assert not unlisted, f"not in _toc.yml: {', '.join(unlisted)}"
         assert sorted(written) == sorted(PAGES)
 
     def test_no_page_stands_twice_in_the_table_of_contents(self) -> None:

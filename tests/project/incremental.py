@@ -6,7 +6,6 @@ A small book is changed and built again; beside it, the changed book is built fr
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -183,10 +182,3 @@ class TestTheGoodSite:
         built = rebuild(book)
         assert built.returncode == 0, built.stderr
         assert site(book) != before
-
-    def test_a_second_build_at_once_says_so(self, book: Path) -> None:
-        with sqlite3.connect(book / "_build" / "lock") as lock:
-            lock.execute("BEGIN EXCLUSIVE")
-            built = rebuild(book)
-        assert built.returncode == 1
-        assert "another build is running here" in built.stderr

@@ -26,7 +26,7 @@ DEFECTS = {
     "tex": ("# E\n\n$\\frac{1$\n", "math"),
     "anchor": ("# F\n\n[text](#not-there)\n", "not-there"),
     "picture": ("# G\n\n![](dot.svg)\n", "image without a caption"),
-    "warning": (cell("import warnings\nwarnings.warn('beware')", "H"), "stderr"),
+    "warning": (cell("import warnings\nwarnings.warn('beware')", "H"), "UserWarning: beware"),
     "drawing": (
         cell("from book._lib import figures\nfigures.bars(['a'], [('b', [1], 'key')], x_label='y',"
              " alt='One bar of height 1, drawn in the color of keys.')", "I"),

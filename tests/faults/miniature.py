@@ -1,0 +1,141 @@
+"""A miniature of the book: one lesson, one worked example, and what every page links to."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.pages.sources import ROOT
+from tests.project.small_books import HEADER, write
+
+LESSON = "concepts/similarity"
+EXAMPLE = "SA001"  # which names this lesson as its page
+CELL = "\n```{{code-cell}} python\n{}\n```\n"
+PAGES = {
+    LESSON: HEADER
+    + """
+(concepts-similarity)=
+# Similarity
+
+{cite:t}`vaswani2017attention` compare words.
+
+$$
+s = q \\cdot k
+$$ (eq-score)
+
+```{code-cell} python
+import selfattn_ref.similarity
+from selfattn_ref import dot_similarity
+from selfattn_ref.worked_examples import load
+example = load("SA001")
+example.check(dot=dot_similarity(example.inputs["embeddings"]))
+```
+
+```{code-cell} python
+print(selfattn_ref.similarity.__doc__.splitlines()[0])
+```
+""",
+    "examples/index": "# Examples\n",
+    "examples/checker": "# Check an output\n\n```{checker}\n```\n",
+    f"examples/{EXAMPLE}": "",  # the build writes it
+    "reference/bibliography": "# Sources\n\n```{bibliography}\n```\n",
+    "reference/glossary": "# Glossary\n",
+    "reference/how-to-cite": "# How to cite\n",
+    "reference/theorems": "# Theorems\n",
+}
+# What the rules for pages and the environment need beside what a build needs.
+MORE = ("Makefile", "tests/__init__.py", "tests/conftest.py", "tests/pages")
+BUILD = [sys.executable, "-m", "tools.build_book"]
+Run = subprocess.CompletedProcess[str]
+
+
+class Book:
+    """A miniature in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def written(cls, folder: Path) -> "Book":
+        """Write the sources."""
+        write(folder, {name: (text, "") for name, text in PAGES.items()})
+        chapters = "".join(
+            f"      - {'glob' if EXAMPLE in name else 'file'}: book/{name}\n" for name in PAGES
+        )
+        (folder / "_toc.yml").write_text(
+            "format: jb-book\nroot: book/index\nparts:\n  - caption: All\n    chapters:\n"
+            + chapters
+        )
+        for name in MORE:
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, folder / name)
+        return cls(folder)
+
+    def copied(self, folder: Path) -> "Book":
+        """Copy the sources and all that a build has made of them."""
+        shutil.copytree(self.folder, folder)
+        return Book(folder)
+
+    def page(self, name: str = LESSON) -> Path:
+        return self.folder / "book" / f"{name}.md"
+
+    def data(self, name: str = EXAMPLE) -> Path:
+        return self.folder / "selfattn_ref" / "worked_examples" / "data" / f"{name}.json"
+
+    def add(self, text: str, name: str = LESSON) -> None:
+        """Add something to the end of a page."""
+        edit(self.page(name), "\\Z", lambda _: f"\n{text}\n")
+
+    def add_cell(self, code: str) -> None:
+        self.add(CELL.format(code))
+
+    def run(self, *command: str | Path, before: Sequence[str] = (), **environment: str) -> Run:
+        """Run a command here, after what limits it."""
+        return subprocess.run(
+            [*before, *command],
+            cwd=self.folder,
+            env=os.environ | {"PYTHONPATH": ""} | environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+
+    def build(self, before: Sequence[str] = (), **environment: str) -> Run:
+        """Build where needed, as `make book` does."""
+        return self.run(*BUILD, before=before, **environment)
+
+    def rules(self) -> Run:
+        """Try the rules for pages that fit a miniature."""
+        chosen = "every_decimal or every_file_of or every_example_is_used"
+        tests = [f"tests/pages/test_{name}.py" for name in ("prose", "structure")]
+        return self.run(sys.executable, "-m", "pytest", "--tb=short", "-k", chosen, *tests)
+
+    def site(self) -> dict[str, bytes]:
+        """Return every file of the site."""
+        top = self.folder / "_build" / "html"
+        return {f"{p.relative_to(top)}": p.read_bytes() for p in top.rglob("*") if p.is_file()}
+
+
+def edit(path: Path, old: str, new) -> None:
+    """Replace what a pattern finds in a file, once."""
+    text = path.read_text("utf-8")
+    changed, times = re.subn(old, new, text, count=1)
+    assert times == 1, (path, old)
+    path.write_text(changed, "utf-8")
+
+
+def causes(run: Run) -> list[str]:
+    """Return the lines that name a cause: of a build, of a test, of an environment."""
+    _, built, told = run.stderr.partition("The book was not built: ")
+    if built:
+        return [line.strip() for line in told.splitlines()[1:]]
+    lines = (run.stdout + run.stderr).splitlines()
+    return [
+        line.removeprefix("E ").strip()
+        for line in lines
+        if re.match(r"error: |E   +\w+Error: ", line)
+    ]
