@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project mutants bench lint format release serve examples lock clean
+.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project mutants bench lint format release reproduce serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -42,7 +42,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash tools/numpy.sh '$(NUMPY)'
 
 test-project: book ## Build small books with defects and with changes, run cells and notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py notebooks.py strict_build.py incremental.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py)
+	@$(PY) -m pytest $(addprefix tests/project/,references.py cells.py notebooks.py strict_build.py incremental.py lesson_blocks.py wheel.py publish.py record.py rehearsal.py reproduce.py)
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
 	@bash tools/peers.sh -m pytest tests/peers
@@ -64,6 +64,9 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 
 release: site ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
 	@$(PY) -m tools.release
+
+reproduce: $(READY) ## Build the book twice, under conditions that must not matter, and compare every byte
+	@$(PY) -m tools.reproduce
 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page
 	@$(PY) -m tools.watch_book

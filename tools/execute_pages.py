@@ -26,7 +26,7 @@ WORKERS = (os.cpu_count() or 1) + 1
 # What a kernel has in its environment. Products of matrices take one thread: the pages share the
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-KERNELS = {"PYTHONHASHSEED": "0", **dict.fromkeys(THREADS, "1")}
+KERNELS = dict.fromkeys(THREADS, "1")
 
 
 class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no types
@@ -42,6 +42,7 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
                 cwd=str(Path(project_nb.uri).parent),
                 timeout=data.timeout,
                 allow_errors=data.allow_errors,
+                coalesce_streams=True,  # they leave the kernel in pieces, at its leisure
                 config=Config(KernelManager=through),
             )
 

@@ -263,7 +263,7 @@ var bookChecker = (function () {
       slip.output.forEach(function (x, i) {
         var limit = fits ? limits[i] : widest, isNumber = x === x;
         var wrong = fits ? !(offBy(x, answer.expected[i]) <= limit) : isNumber;
-        if (!(offBy(values[i], x) <= limit + (units ? units[i] : 0))) {
+        if (!(offBy(values[i], x) <= limit + (units ? units[i] : 0) + (isFinite(x) ? 1e-9 * Math.abs(x) : 0))) { // 10 digits of it
           all = false;
           if (isNumber) numbers = false;
         }
