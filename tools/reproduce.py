@@ -46,7 +46,8 @@ def make(number: int, browser: list[str]) -> Path:
     folder, conditions = FOLDERS[number], CONDITIONS[number]
     home = folder.with_name(f"home {number}")
     home.mkdir()
-    environment = os.environ | {"HOME": f"{home}", "PYTHONPATH": ""} | conditions
+    no_clone = {"GIT_CEILING_DIRECTORIES": f"{BUILD}"}  # or a commit in between were seen
+    environment = os.environ | no_clone | {"HOME": f"{home}", "PYTHONPATH": ""} | conditions
     if browser:
         environment["CHROMIUM"] = browser[1]
     print(f"\n{number + 1} of 2: {folder}\n  {conditions}", flush=True)
