@@ -1,7 +1,7 @@
 """Execute the pages that are not in the cache, several at a time.
 
-Sphinx, which would execute one after the other, then finds them there. A page that fails is
-executed again by Sphinx, which reports it.
+Sphinx, which would execute one after the other, reads meanwhile, waits for a page when it comes to
+it, and then finds it there. A page that fails is executed again by Sphinx, which reports it.
 """
 
 import logging
@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import tempfile
 from collections.abc import Iterable
+from multiprocessing.pool import AsyncResult
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,17 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
             )
 
 
+RUNNING: dict[Path, AsyncResult[None]] = {}
+
+
+def wait_for(page: Path) -> None:
+    """Wait until a page has been executed, if it is to be."""
+    if page in RUNNING:
+        RUNNING.pop(page).get()
+
+
 def execute(chosen: Iterable[Path] | None = None) -> None:
-    """Execute what is missing of some pages or of all; the worker says which page it is at."""
+    """Begin to execute what is missing of some pages or of all; the worker says where it is."""
     cache = get_cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
     pages = [str(path) for path in paths if has_cells(path)]
@@ -61,9 +71,10 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
     if not missing:
         return
     multiprocessing.log_to_stderr(logging.INFO + 1)
-    with multiprocessing.Pool(WORKERS) as pool:
-        for _ in pool.imap_unordered(Worker(), missing):
-            pass
+    pool = multiprocessing.Pool(WORKERS)
+    for one in missing:
+        RUNNING[Path(one.uri)] = pool.apply_async(Worker(), (one,))
+    pool.close()
 
 
 def has_cells(page: Path) -> bool:
