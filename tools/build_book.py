@@ -215,7 +215,7 @@ def start_sphinx() -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "tools.run_sphinx"],
         cwd=ROOT,
-        env=os.environ | given,
+        env={"PYTHONHASHSEED": "0"} | os.environ | given,  # `make reproduce` gives others
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

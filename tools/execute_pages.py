@@ -36,6 +36,8 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
     @staticmethod
     def execute(project_nb: Any, data: ProcessData) -> ExecutionResult:
         """Execute one page."""
+        # It lists what to keep, then what is not on the list: that of another page, just then.
+        data.cache.truncate_caches = lambda: None
         with tempfile.TemporaryDirectory() as folder:
             through = {"transport": "ipc", "ip": f"{folder}/kernel"} if os.name == "posix" else {}
             return single_nb_execution(
