@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project test-faults mutants bench lint format release serve examples lock clean
+.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project test-faults mutants bench lint format release reproduce serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -42,7 +42,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash tools/numpy.sh '$(NUMPY)'
 
 test-project: book ## Build small books with defects and with changes, run cells and notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py cells.py incremental.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py record.py)
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py cells.py incremental.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py record.py reproduce.py)
 
 test-faults: $(READY) ## Break a miniature of the book in every way that is known: each is refused in one line, or survived
 	@$(PY) -m pytest tests/faults --confcutdir=tests/faults
@@ -67,6 +67,9 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 
 release: site ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
 	@$(PY) -m tools.release
+
+reproduce: $(READY) ## Build the book twice, under conditions that must not matter, and compare every byte
+	@$(PY) -m tools.reproduce
 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page
 	@$(PY) -m tools.watch_book

@@ -1,7 +1,7 @@
 """Execute the pages that are not in the cache, several at a time.
 
-Sphinx, which would execute one after the other, then finds them there. A page that fails is
-executed again by Sphinx, which reports it.
+Sphinx, which would execute one after the other, reads meanwhile, waits for a page when it comes to
+it, and then finds it there. A page that fails is executed again by Sphinx, which reports it.
 """
 
 import logging
@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
+from multiprocessing.pool import AsyncResult
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ WORKERS = (os.cpu_count() or 1) + 1
 # What a kernel has in its environment. Products of matrices take one thread: the pages share the
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-KERNELS = {"PYTHONHASHSEED": "0", **dict.fromkeys(THREADS, "1")}
+KERNELS = dict.fromkeys(THREADS, "1")
 
 
 class Cache(JupyterCacheBase):  # type: ignore[misc]
@@ -64,6 +65,7 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
                     cwd=str(Path(project_nb.uri).parent),
                     timeout=data.timeout,
                     allow_errors=data.allow_errors,
+                    coalesce_streams=True,  # they leave the kernel in pieces, at its leisure
                     config=Config(KernelManager=through),
                 )
             except Exception as error:  # no cell raised it, so Sphinx could not tell the page
@@ -72,8 +74,17 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
                 raise
 
 
+RUNNING: dict[Path, AsyncResult[None]] = {}
+
+
+def wait_for(page: Path) -> None:
+    """Wait until a page has been executed, if it is to be."""
+    if page in RUNNING:
+        RUNNING.pop(page).get()
+
+
 def execute(chosen: Iterable[Path] | None = None) -> None:
-    """Execute what is missing of some pages or of all; the worker says which page it is at."""
+    """Begin to execute what is missing of some pages or of all; the worker says where it is."""
     cache = Cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
     pages = [str(path) for path in paths if has_cells(path)]
@@ -86,9 +97,10 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
     if not missing:
         return
     multiprocessing.log_to_stderr(logging.INFO + 1)
-    with multiprocessing.Pool(WORKERS) as pool:
-        for _ in pool.imap_unordered(Worker(), missing):
-            pass
+    pool = multiprocessing.Pool(WORKERS)
+    for one in missing:
+        RUNNING[Path(one.uri)] = pool.apply_async(Worker(), (one,))
+    pool.close()
 
 
 def has_cells(page: Path) -> bool:

@@ -4,8 +4,8 @@
 
 Each archive is the site of a release, with its SHA256SUMS beside it. OUT gets /v1.0/ for each of
 them (of several 1.0.x the last), /latest/ for the newest, and for each address without a version a
-page that leads to the newest. No page of a site is changed: which versions there are stands in one
-script of each, _static/versions.js.
+page that leads to the newest. No page of a site is changed: which versions there are, and which of
+its pages each of them lacks, stands in one script of each, _static/versions.js.
 """
 
 import hashlib
@@ -19,12 +19,16 @@ from zipfile import BadZipFile, ZipFile
 
 from tools.release import NAME, SUMS
 
+NOWHERE = "404.html"
 ARCHIVE = re.compile(rf"{NAME}-(\d+)\.(\d+)\.(\d+)\.zip")
 STUB = """\
 <!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta http-equiv="refresh" content="0; url={to}"><link rel="canonical" href="{to}"></head>
+<link rel="canonical" href="{to}"><script src="{up}lead.js"></script>
+<meta http-equiv="refresh" content="0; url={to}"></head>
 <body><p>The newest version of this page: <a href="{to}">{title}</a></p></body></html>
 """
+# Takes along what the refresh would lose: the place in the page, and what a figure shows.
+LEAD = 'location.replace(document.querySelector("link").href + location.search + location.hash);\n'
 
 
 def publish(archives: list[Path], out: Path) -> list[str]:
@@ -41,12 +45,23 @@ def publish(archives: list[Path], out: Path) -> list[str]:
     names = [f"{major}.{minor}" for major, minor in order]
     for name, key in zip(names, order, strict=True):
         unpack(newest[key][1], out / f"v{name}")
-        tell(out / f"v{name}", name, names)
+    pages = {name: pages_of(out / f"v{name}") for name in names}
+    for name in names:
+        tell(out / f"v{name}", name, pages)
     shutil.copytree(out / f"v{names[0]}", out / "latest")
-    tell(out / "latest", "latest", names)
-    for page in (out / "latest").rglob("*.html"):
-        lead(out, page.relative_to(out / "latest"))
+    tell(out / "latest", "latest", pages)
+    for page in pages[names[0]] - {NOWHERE}:
+        lead(out, PurePosixPath(page))
+    (out / "lead.js").write_text(LEAD, encoding="utf-8")
+    # Not a page that leads on: a host shows it at any address, however deep.
+    if (nowhere := out / "latest" / NOWHERE).is_file():
+        shutil.copy(nowhere, out)
     return names
+
+
+def pages_of(folder: Path) -> set[str]:
+    """Return the pages of a version."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.html")}
 
 
 def version_of(path: Path) -> tuple[int, int, int]:
@@ -74,21 +89,23 @@ def unpack(path: Path, folder: Path) -> None:
         raise ValueError(f"{path.name} is no archive: {error}") from error
 
 
-def tell(folder: Path, here: str, names: list[str]) -> None:
-    """Tell the pages of a version which versions there are."""
-    facts = json.dumps({"here": here, "all": names})
+def tell(folder: Path, here: str, pages: dict[str, set[str]]) -> None:
+    """Tell the pages of a version which versions there are, and which of them some lack."""
+    own = pages_of(folder)
+    lacks = {name: sorted(own - theirs) for name, theirs in pages.items() if own - theirs}
+    facts = json.dumps({"here": here, "all": [*pages], "lacks": lacks})
     (folder / "_static" / "versions.js").write_text(f"bookVersions = {facts};\n", encoding="utf-8")
 
 
-def lead(out: Path, page: Path) -> None:
+def lead(out: Path, page: PurePosixPath) -> None:
     """Write the page that leads from an address without a version to the newest."""
     text = (out / "latest" / page).read_text("utf-8")
     title = re.search(r"<title>(.*?)</title>", text, re.S)
     up = "../" * (len(page.parts) - 1)
-    to = f"{up}latest/{page.as_posix()}".removesuffix("index.html")
+    to = f"{up}latest/{page}".removesuffix("index.html")
     target = out / page
     target.parent.mkdir(parents=True, exist_ok=True)
-    stub = STUB.format(title=title[1] if title else html.escape(page.name), to=to)
+    stub = STUB.format(title=title[1] if title else html.escape(page.name), to=to, up=up)
     target.write_text(stub, encoding="utf-8")
 
 

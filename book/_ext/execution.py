@@ -8,6 +8,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 
 KEPT_CACHES = 4
 
@@ -32,7 +33,24 @@ def prepare(app: Sphinx, config: Config) -> None:
     config.nb_execution_cache_path = str(cache)
 
 
+def wait(app: Sphinx, page: str, source: list[str]) -> None:
+    """Wait for the results of the page that is read next."""
+    from tools.execute_pages import wait_for
+
+    wait_for(Path(app.env.doc2path(page)))
+
+
+def wait_for_all(app: Sphinx, env: BuildEnvironment) -> None:
+    """Wait for pages that nobody reads."""
+    from tools.execute_pages import RUNNING, wait_for
+
+    for page in [*RUNNING]:
+        wait_for(page)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("config-inited", prepare)
+    app.connect("source-read", wait, priority=100)
+    app.connect("env-updated", wait_for_all)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -42,7 +42,7 @@ LESSONS = {"concepts", "analogies", "scaling", "causal", "beyond"}
 def use_theme(app: Sphinx, config: Config) -> None:
     """Choose the theme; Jupyter Book would add the options of another one."""
     config.html_theme = "page"
-    config.html_theme_path = [str(THEME.parent)]
+    config.html_theme_path = ["book/_theme"]
     config.html_theme_options = {}
     for listeners in app.events.listeners.values():
         for listener in list(listeners):

@@ -1,7 +1,6 @@
 """Numbers for the prose, and how arrays are printed."""
 
-import sys
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +9,6 @@ from myst_nb import glue
 
 if get_ipython() is not None:  # in the kernel of a page: an import elsewhere changes nothing
     np.set_printoptions(precision=4, suppress=True, linewidth=76)  # fits a phone held sideways
-    # What a cell prints leaves the kernel in one piece: MyST-NB would end a line between two.
-    cast(Any, sys.stdout).flush_interval = 3600
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -75,7 +75,8 @@ class Agreement:
             does = f"follows the convention {self.convention}"
         found = self.entries
         if self.largest_difference is not None:
-            found += f", {_within(self.largest_difference)}"
+            truths = self.entries.endswith(("boolean", "booleans"))
+            found += ", exactly" if truths else f", {_within(self.largest_difference)}"
         return f"{self.id} checked: {', '.join(self.names)} {does} ({found})"
 
     def _repr_html_(self) -> str:
@@ -173,13 +174,12 @@ def _report(
 
 
 def _within(difference: float) -> str:
-    """Return the difference rounded up to a power of ten.
+    """Return the difference rounded up to a power of ten, 1e-12 at least.
 
-    The line is printed in the book: the last bits differ between machines, their order of magnitude
-    hardly does.
+    The line is printed in the book, and the last digits of a number, with which it would say more,
+    are others on another processor.
     """
-    if difference == 0.0:
-        return "exactly"
+    difference = max(difference, 1e-12)
     exponent = Decimal(difference).adjusted()
     if difference > float(f"1e{exponent}"):
         exponent += 1

@@ -75,9 +75,7 @@ BOOKS = {
 
 def site(folder: Path) -> dict[str, bytes]:
     top = folder / "_build" / "html"
-    found = {f"{p.relative_to(top)}": p.read_bytes() for p in top.rglob("*") if p.is_file()}
-    del found[".buildinfo"]  # a hash of the settings, with the folder of the sources
-    return found
+    return {f"{p.relative_to(top)}": p.read_bytes() for p in top.rglob("*") if p.is_file()}
 
 
 def write(folder: Path, pages: dict[str, str]) -> None:

@@ -26,6 +26,8 @@ def versions(folder: Path, *names: str) -> list[Path]:
         for page in ("index.html", "SA001/index.html", "causal/masking.html"):
             (site / page).parent.mkdir(parents=True, exist_ok=True)
             (site / page).write_text(f"<title>{page} of {name}</title><p>{name}</p>")
+        (site / "404.html").write_text(f"<p>No page of {name} is here</p>")
+        (site / f"new-in-{name}.html").write_text("<title>New</title>")
         (site / "examples").mkdir()
         (site / "examples/SA001.json").write_text("{}")
         (site / "_static").mkdir()
@@ -63,10 +65,10 @@ def test_versions_stand_side_by_side(tmp_path: Path) -> None:
     assert publish(archives, out) == ["1.1", "1.0", "0.9"]
     assert "1.0.2" in (out / "v1.0/causal/masking.html").read_text()
     assert (out / "latest/index.html").read_text() == (out / "v1.1/index.html").read_text()
-    assert (
-        '"here": "1.0", "all": ["1.1", "1.0", "0.9"]'
-        in (out / "v1.0/_static/versions.js").read_text()
-    )
+    told = (out / "v1.0/_static/versions.js").read_text()
+    assert '"here": "1.0", "all": ["1.1", "1.0", "0.9"]' in told
+    assert '"lacks": {"1.1": ["new-in-1.0.2.html"], "0.9": ["new-in-1.0.2.html"]}' in told
+    assert (out / "404.html").read_text() == "<p>No page of 1.1.0 is here</p>"
     for page in ("index.html", "SA001/index.html", "causal/masking.html"):
         (link,) = html.fromstring((out / page).read_text()).xpath("//a/@href")
         target = (out / page).parent / link

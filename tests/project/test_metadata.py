@@ -135,7 +135,7 @@ class TestContinuousIntegration:
         assert more == {
             ("publish", "attach"): {"contents"},
             ("publish", "pages"): {"pages", "id-token"},
-            ("weekly", "report"): {"issues"},
+            ("weekly", "report"): {"actions", "issues"},
         }
         for name, job in more:  # they run nothing of the repository
             steps = WORKFLOWS[name]["jobs"][job]["steps"]

@@ -45,6 +45,7 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
+FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PRINTINGS = 4
 SHEET = ViewportSize(width=635, height=900)  # CSS pixels within the margins
 FILL_IN = """(numbers) => {
@@ -64,7 +65,7 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
     draft.write_text(text, encoding="utf-8")
     tab.set_default_timeout(0)
     tab.goto(draft.resolve().as_uri())
-    tab.evaluate("document.fonts.ready.then(() => null)")
+    tab.evaluate(FACES)  # also those of paper alone, which would come between two printings
     tab.set_viewport_size(SHEET)
     tab.emulate_media(media="print")
     if cut := tab.evaluate(CUT):

@@ -121,5 +121,5 @@ def _json(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return (np.round(value, 13) + 0.0 if value.dtype.kind == "f" else value).tolist()
     raise TypeError(f"a figure cannot tell its script a {type(value).__name__}")

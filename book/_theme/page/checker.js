@@ -225,7 +225,7 @@ var bookChecker = (function () {
   function limitsOf(example, answer, dtype) {
     var bounds = answer.bounds[dtype], row = answer.expected.length / bounds.length;
     return answer.expected.map(function (x, i) { // in the order in which the library adds
-      return example.tolerance[0] + example.tolerance[1] * Math.abs(x) + bounds[Math.floor(i / row)];
+      return example.tolerance[0] + example.tolerance[1] * Math.abs(x) + bounds[Math.floor(i / row)] * (1 + 1e-12); // 13 digits of it
     });
   }
 
@@ -263,7 +263,7 @@ var bookChecker = (function () {
       slip.output.forEach(function (x, i) {
         var limit = fits ? limits[i] : widest, isNumber = x === x;
         var wrong = fits ? !(offBy(x, answer.expected[i]) <= limit) : isNumber;
-        if (!(offBy(values[i], x) <= limit + (units ? units[i] : 0))) {
+        if (!(offBy(values[i], x) <= limit + (units ? units[i] : 0) + (isFinite(x) ? 1e-9 * Math.abs(x) : 0))) { // 10 digits of it
           all = false;
           if (isNumber) numbers = false;
         }

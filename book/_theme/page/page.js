@@ -109,13 +109,38 @@
   // Where several versions are published side by side: which they are, and a notice on an old one.
   function versions(known) {
     var root = document.querySelector("script[src*='_static/versions.js']").src.replace(/[^/]+\/_static\/.*/, "");
-    var here = known.here === "latest" ? "latest" : "v" + known.here, page = location.href.slice((root + here).length);
-    function link(name, text) { return '<a href="' + root + name + page + '">' + text + "</a>"; }
-    var foot = document.querySelector(".foot p:last-child"), others = known.all.filter(function (name) { return name !== known.here; });
-    foot.insertAdjacentHTML("afterbegin", "Other versions: " + others.map(function (name) { return link("v" + name, name); }).join(", ") + ". ");
-    if (here !== "latest" && known.here !== known.all[0]) {
-      document.querySelector("main").insertAdjacentHTML("afterbegin", '<p class="outdated" role="note">This is version ' + known.here + ". The newest is " + link("latest", known.all[0]) + ".</p>");
+    var newest = known.all[0], old = known.here !== "latest" && known.here !== newest;
+    var page = location.href.slice(location.href.indexOf("/", root.length) + 1).replace(/[?#].*/, "");
+    function lacks(version) {
+      return (known.lacks[version] || []).indexOf(page.replace(/(^|\/)$/, "$1index.html")) >= 0;
     }
+    function link(version, text) {
+      var link = document.createElement("a");
+      link.href = root + (version === newest && old ? "latest" : "v" + version) + "/" + (lacks(version) ? "" : page);
+      link.textContent = text;
+      link.onclick = function () { if (!lacks(version)) link.hash = location.hash; };
+      return link;
+    }
+    function say(place, words, links) {
+      place.append(words);
+      links.forEach(function (one, i) { place.append(i ? ", " : "", one); });
+      place.append(".");
+      return place;
+    }
+    var others = known.all.filter(function (name) {
+      return name !== known.here && (known.here !== "latest" || name !== newest);
+    });
+    var foot = say(document.createElement("p"), "Other versions: ", others.map(function (name) {
+      return link(name, name + (lacks(name) ? " (without this page)" : ""));
+    }));
+    if (known.here === "latest") say(foot, " This version, to cite: ", [link(newest, newest)]);
+    document.querySelector(".foot p").after(foot);
+    if (!old) return;
+    var notice = document.createElement("p");
+    notice.className = "outdated";
+    notice.setAttribute("role", "note");
+    document.querySelector("main").prepend(say(notice, "This is version " + known.here + ", and there is a newer one: ",
+      [link(newest, lacks(newest) ? "version " + newest + ", without this page" : "this page in version " + newest)]));
   }
 
   addEventListener("DOMContentLoaded", function () {
