@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from nbclient import NotebookClient
+from jupyter_cache.base import ProjectNb
+from jupyter_cache.executors.basic import ProcessData
 from nbformat.v4 import new_code_cell, new_notebook
 
 from selfattn_ref import worked_examples
 from selfattn_ref.worked_examples import WorkedExample, load
-from tests.pages.sources import ROOT, cells, lessons, relative
+from tests.pages.sources import BOOK, cells, lessons, relative
+from tools.execute_pages import Worker
 
 EVERY_LESSON = pytest.mark.parametrize("page", lessons(), ids=relative)
 PRINTING = {"precision": 4, "suppress": True, "linewidth": 76}  # as the front page says
@@ -124,11 +126,11 @@ class TestCells:
         assert hidden_inputs([Step("7", used), Step(text, set())]) == hidden
 
     def test_what_a_slow_cell_prints_comes_in_one_piece(self) -> None:
-        codes = (
-            "from book._lib import page",
+        code = (
             "import time\nfor wait in (0.3, 0.3, 0):\n    print(1, end=' ')\n"
-            "    time.sleep(wait)\n    print(2)",
+            "    time.sleep(wait)\n    print(2)"
         )
-        notebook = new_notebook(cells=[new_code_cell(code) for code in codes])
-        NotebookClient(notebook, kernel_name="python3").execute(cwd=str(ROOT))
-        assert [piece["text"] for piece in notebook.cells[1].outputs] == ["1 2\n" * 3]
+        notebook = new_notebook(cells=[new_code_cell(code)])
+        page = ProjectNb(1, BOOK / "page.md", notebook)
+        Worker.execute(page, ProcessData(1, page.uri, None, 60, allow_errors=False))
+        assert [piece["text"] for piece in notebook.cells[0].outputs] == ["1 2\n" * 3]
