@@ -5,16 +5,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 SUM, PRODUCT, ATOM = range(3)  # how strongly what is written holds together
+TINY = 5e-324  # what is written as 0, but is not
 
 
 def short(value: float) -> str:
-    """Write a number with four decimals at most, and a small one with its power of ten."""
+    """Write a number with four decimals, or more if it is nearly whole; a tiny one as a power."""
     value = float(value)
+    rest = abs(value - round(value)) if math.isfinite(value) else 0.0
     if (value and abs(value) < 5e-4) or abs(value) >= 1e7:
         mantissa, _, exponent = f"{value:.2e}".partition("e")
         text = f"{mantissa} × 10<sup>{int(exponent)}</sup>"
     else:
-        text = f"{value:.4f}".rstrip("0").rstrip(".")
+        nearly = abs(value) > 0.5 and 1e-12 < rest < 5e-5
+        digits = 1 - math.floor(math.log10(rest)) if nearly else 4
+        text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
         text = "0" if text == "-0" else text
     return text.replace("-", "−")
 
@@ -27,7 +31,7 @@ def factor(value: float) -> str:
 
 def equals(*values: float) -> str:
     """Return how a line with these numbers goes on: "=" if they are written in full, else "≈"."""
-    exact = all(abs(round(value, 4) - value) < 1e-12 * max(1, abs(value)) for value in values)
+    exact = all(abs(round(value, 4) - value) <= 1e-12 * abs(value) for value in values)
     return "=" if exact else "≈"
 
 
@@ -107,7 +111,8 @@ def made(value: float, text: str, holds: int, *parts: Number) -> Number:
 
 def exponential(x: Number) -> Number:
     """Return e to a power."""
-    return made(math.exp(x.value), f"e<sup>{x.text}</sup>", ATOM, x)
+    result = made(math.exp(x.value), f"e<sup>{x.text}</sup>", ATOM, x)
+    return result if result.value else replace(result, written=(*result.written, TINY))
 
 
 def power(x: Number, y: Number) -> Number:

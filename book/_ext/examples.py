@@ -149,7 +149,7 @@ def words_of(name: str, data: Mapping[str, Any], count: int) -> list[str] | None
     for given, entry in inputs.items():
         # weights_money are those of sentence_money, output_reversed those of the reversal.
         tail = given.rpartition("_")[2]
-        if "indices_of" in entry and any(part[:6] == tail[:6] for part in name.split("_")):
+        if "indices_of" in entry and any(part.startswith(tail[:6]) for part in name.split("_")):
             chosen = [inputs[entry["indices_of"]]["value"][index] for index in entry["value"]]
             return chosen if len(chosen) == count else None
     lists = [f"{name.partition('_')[0]}_words", "query_words", "words"]
@@ -194,7 +194,7 @@ def heads(name: str, data: Mapping[str, Any], length: int, axis: int) -> list[st
     if listed and len(listed) == length:
         whole = noun in {"word", "axis"}
         return [f"{item}" if whole else f"{noun} {item}" for item in listed]
-    if noun in {"query", "key", "value", "word", "position", "step"}:
+    if noun in {"query", "key", "value", "word", "position", "step"} and name != "encoding":
         words = words_of(name if axis else f"key_{name}", data, length)
         if words:
             return words

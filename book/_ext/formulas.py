@@ -110,6 +110,11 @@ def divided(source: str, by: str) -> Formula:
     return lambda known, i, j: at(known, source, 0, j) / at(known, by, 0, i)
 
 
+def divided_rows(source: str, by: str) -> Formula:
+    """Return the formula of rows divided by a number each."""
+    return lambda known, i, j: at(known, source, i, j) / at(known, by, 0, i)
+
+
 def masked(source: str, mask: npt.NDArray[Any], how: str, filler: float) -> Formula:
     """Return the formula of scores with a mask that is not taken for −∞."""
 

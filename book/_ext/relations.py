@@ -153,8 +153,8 @@ def close(one: Array, other: Array) -> bool:
 
 
 def alike(one: Array, other: Array) -> bool:
-    """Tell whether two arrays of shares are the same: what is hidden in one is so in the other."""
-    return close(one, other) and np.array_equal(one == 0, other == 0)
+    """Tell whether two arrays of shares are the same: the smallest, too, and what is hidden."""
+    return one.shape == other.shape and np.allclose(one, other, rtol=1e-9, atol=0)
 
 
 class Relations:
@@ -611,6 +611,9 @@ class Relations:
 
     def make_output(self, target: Matrix) -> Iterator[Made]:
         """Try contexts: of shares of the example, or of shares that it does not list."""
+        if state := self.merged_state("weighted", "sum"):
+            entry = formulas.divided_rows(*(one.name for one in state))
+            yield from self.formula(target, "each row of {0} ÷ its {1}", entry, *state)
         turn = "turn" in target.rest  # the heads are read as they are, without being repeated
         plain = self.before(target, "value", steps=["value"])
         values = plain if turn else self.roles(target, "value")
@@ -713,6 +716,10 @@ class Relations:
     def make_function(self, target: Matrix) -> Iterator[Made]:
         """Try functions of one array: of an entry, of a row, of two."""
         step, size = target.step, target.values.shape[1]
+        state = self.merged_state("maximum", "sum")
+        if step == "log_sum_exp" and state:
+            entry = elementwise(lambda m, s: m + function("log", s), *(one.name for one in state))
+            yield from self.formula(target, "{0}, plus the logarithm of {1}", entry, *state)
         for source in [*self.known.values()][::-1]:
             name, values = source.name, source.values
             family = (source.family, source.rest <= target.rest)
@@ -739,6 +746,11 @@ class Relations:
                         yield made_of("scale", source, scale=root)
             if entry:
                 yield from self.formula(target, said, entry, source)
+
+    def merged_state(self, *parts: str) -> list[Matrix]:
+        """Return what two states were merged into, where the example lists it."""
+        names = [f"merged_{part}" for part in parts]
+        return [self.known[name] for name in names] if self.known.keys() >= set(names) else []
 
     def make_state(self, target: Matrix) -> Iterator[Made]:
         """Try what a softmax in one pass keeps: maxima, and sums of exponentials below them."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from arithmetic import equals, factor, short
+from arithmetic import TINY, equals, factor, short
 from docutils import nodes
 from frame import copy_script
 from incremental import is_partial
@@ -366,7 +366,8 @@ class Trace:
         which = " where the mask is false" if made.said else which
         power = f"<sup>{short(score)}{f' − {factor(most)}' if most else ''}</sup>"
         why = f" <small>({short(most)} is the largest{which})</small>" if most else ""
-        found.append(f"exponential: e{power} {equals(score, most, value)} {short(value)}{why}")
+        sign = equals(score, most, value or TINY)
+        found.append(f"exponential: e{power} {sign} {short(value)}{why}")
         every = made.more["exponentials"][i]
         sign = equals(*every, total, share)
         if len(every) > 6:
@@ -433,7 +434,7 @@ class Trace:
             told = [*dict.fromkeys(named(self.names[use[0]]) for use in later)]
         foot = [f"Used next: {'; '.join(told)}"] if told else []
         if any("≈" in line for line in lines):
-            foot.append("≈: computed with all digits, shown with four.")
+            foot.append("≈: computed with all digits, shown rounded.")
         if not lines and matrix.given:
             given = matrix.given in self.data["inputs"]
             group = self.data["inputs" if given else "expected"]

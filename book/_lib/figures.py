@@ -7,7 +7,7 @@ use ink and dashes instead.
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from html import escape
 
 import numpy as np
@@ -257,6 +257,7 @@ class Chart:
     x: Array
     lines: Sequence[tuple[str, Array, str]] = ()
     title: str = ""
+    _: KW_ONLY
     x_label: str = ""
     y_label: str = ""
     y_limits: tuple[float, float] | None = None

@@ -36,7 +36,7 @@ def drawings() -> dict[str, figures.Drawing]:
              ("masked", np.where(SHARES > 0.5, SHARES, -np.inf), "score")], alt=ALT,
         ),
         "charts": figures.charts(
-            Chart(x, [("up", x, "ink"), ("down", 1 - x, "ink dashed")], "A", "y",
+            Chart(x, [("up", x, "ink"), ("down", 1 - x, "ink dashed")], "A", y_label="y",
                   levels=[(0.3, "level")], marks=[(0.5, "half")]),
             Chart(x, title="B", points=[("seen", x, 0.1 + x, "ink")], y_limits=(-1, 3)),
             x_label="x", alt=ALT,
