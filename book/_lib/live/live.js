@@ -96,7 +96,7 @@ const bookFigures = (() => {
     ribbon(part, [a, y], [b, z], wide) {
       const middle = (a + b) / 2, half = wide / 2;
       const bend = (from, to, x) => `C${middle} ${pixel(from)} ${middle} ${pixel(to)} ${x} ${pixel(to)}`;
-      this.set(part, { d: `M${a} ${pixel(y - half)}${bend(y - half, z - half, b)}v${pixel(wide)}${bend(z + half, y + half, a)}z` });
+      this.set(part, { d: wide < 0.5 ? "" : `M${a} ${pixel(y - half)}${bend(y - half, z - half, b)}v${pixel(wide)}${bend(z + half, y + half, a)}z` });
     }
 
     // Draw the parts of lines that lie within `reach` of the origin, to all sides (Liang and Barsky).
