@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 SUM, PRODUCT, ATOM = range(3)  # how strongly what is written holds together
-TINY = 5e-324  # what is written as 0, but is not
+NOT_FULL = 1 / 3  # a number that nobody writes in full, as e to the power of −50
 
 
 def short(value: float) -> str:
@@ -29,9 +29,14 @@ def factor(value: float) -> str:
     return f"({text})" if value < 0 else text
 
 
-def equals(*values: float) -> str:
-    """Return how a line with these numbers goes on: "=" if they are written in full, else "≈"."""
-    exact = all(abs(round(value, 4) - value) <= 1e-12 * abs(value) for value in values)
+def equals(*values: float, residue: float = 1e-12) -> str:
+    """Return how a line with these numbers goes on: "=" if they are written in full, else "≈".
+
+    What rounding leaves of a sum that is 0 counts as 0: it is another on another processor.
+    """
+    exact = all(
+        abs(round(value, 4) - value) <= max(residue, 1e-12 * abs(value)) for value in values
+    )
     return "=" if exact else "≈"
 
 
@@ -112,7 +117,7 @@ def made(value: float, text: str, holds: int, *parts: Number) -> Number:
 def exponential(x: Number) -> Number:
     """Return e to a power."""
     result = made(math.exp(x.value), f"e<sup>{x.text}</sup>", ATOM, x)
-    return result if result.value else replace(result, written=(*result.written, TINY))
+    return result if result.value > 1e-12 else replace(result, written=(*result.written, NOT_FULL))
 
 
 def power(x: Number, y: Number) -> Number:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from arithmetic import TINY, equals, factor, short
+from arithmetic import NOT_FULL, equals, factor, short
 from docutils import nodes
 from frame import copy_script
 from incremental import is_partial
@@ -366,10 +366,10 @@ class Trace:
         which = " where the mask is false" if made.said else which
         power = f"<sup>{short(score)}{f' − {factor(most)}' if most else ''}</sup>"
         why = f" <small>({short(most)} is the largest{which})</small>" if most else ""
-        sign = equals(score, most, value or TINY)
+        sign = equals(score, most, value if value > 1e-12 else NOT_FULL)
         found.append(f"exponential: e{power} {sign} {short(value)}{why}")
         every = made.more["exponentials"][i]
-        sign = equals(*every, total, share)
+        sign = equals(*every, total, share, residue=0)
         if len(every) > 6:
             told = f"{short(value)} ÷ {factor(total)} {sign} {short(share)}"
             why = f" <small>({short(total)} is the sum of the exponentials of the row)</small>"
