@@ -43,7 +43,6 @@ FAMILIES = {
     "encoding": r"encoding|frequencies",
 }
 AFTER = {"first": "second"}  # what one layer returns is what the next one reads
-
 LAST = {"votes": frozenset({"second"})}  # a name that does not say its layer
 
 
@@ -563,7 +562,7 @@ class Relations:
                 for word in target.rest & {"added", "filled", "multiplied"}:
                     wrong = self.wrong(target, word, scores, mask, filler)
                     values, more = softmax(wrong.values, None)
-                    if close(values, target.values):
+                    if alike(values, target.values):
                         yield made_of("softmax", wrong, more=more)
 
     def wrong(

@@ -99,6 +99,8 @@ class TestTables:
             ("SA025", "scores_with_cache", "", "0 1 2 3 4 5"),
             ("SA026", "w_output", "0 1 2 3", "0 1 2 3"),
             ("SA028", "output_reversed", "man bites dog", "0 1"),
+            ("SA028", "output_cycled", "bites man dog", "0 1"),
+            ("SA028", "encoding", "position0 position1 position2", "0 1 2 3"),
             ("SA029", "scores_by_distance", "", "0 1 2 3 4 5 6 7 8"),
             ("SA032", "targets", "", "walks by the bank"),
             ("SA035", "weights", "temperature0.25 temperature1 temperature4", "key0 key1 key2"),
