@@ -6,10 +6,12 @@ its head, its headings, its policy.
 """
 
 import json
+import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -34,21 +36,23 @@ def check_site(site: Path, only: Collection[str] = ()) -> list[str]:
     pages = _read(site / page for page in only) if only else _read(html_files(site))
     if not pages:
         return [f"{site}: no page was built"]
-    anchors: dict[Path, set[str]] = {}
+    anchors = {path: _anchors(page) for path, page in pages.items()}
+    target = cache(_target)  # the pages of a folder have most of their links in common
+    wheels = {path.name for path in site.rglob("*.whl")}
     return [
         f"{path.relative_to(site)}: {problem}"
         for path, page in pages.items()
         for problem in (
             *_images(page),
             *_requests(page),
-            *_links(path, page, anchors),
+            *_links(path, page, target, anchors),
             *_ids(page),
-            *_installs(site, page.text_content()),
+            *_installs(wheels, page.text_content()),
         )
     ] + [
         f"{path.relative_to(site)}: {problem}"
         for path in sorted(site.rglob("*.ipynb"))
-        for problem in _installs(site, path.read_text("utf-8"))
+        for problem in _installs(wheels, path.read_text("utf-8"))
     ]
 
 
@@ -81,7 +85,11 @@ def _read(paths: Iterable[Path]) -> dict[Path, Page]:
 
 def anchors_of(*paths: Path) -> dict[Path, set[str]]:
     """Return what links to pages can name."""
-    return {path: set(page.xpath("//@id | //a/@name")) for path, page in _read(paths).items()}
+    return {path: _anchors(page) for path, page in _read(paths).items()}
+
+
+def _anchors(page: Page) -> set[str]:
+    return set(page.xpath("//@id | //a/@name"))
 
 
 def _text(element: Page) -> str:
@@ -93,11 +101,10 @@ def _ids(page: Page) -> list[str]:
     return [f"the id {name!r} stands twice" for name, times in seen.items() if times > 1]
 
 
-def _installs(site: Path, text: str) -> list[str]:
+def _installs(wheels: set[str], text: str) -> list[str]:
     """Say which lines install something that the site does not have: no index has the library."""
-    files = {path.name for path in site.rglob("*.whl")}
     named = re.findall(r"pip install (\S+?\.whl|[^\s\"\\]+)", text)
-    return [f"installs what is not here: {name}" for name in named if Path(name).name not in files]
+    return [f"installs what is not here: {name}" for name in named if Path(name).name not in wheels]
 
 
 def _images(page: Page) -> list[str]:
@@ -125,25 +132,35 @@ def _requests(page: Page) -> list[str]:
     return problems
 
 
-def _links(path: Path, page: Page, anchors: dict[Path, set[str]]) -> list[str]:
+def _links(
+    path: Path,
+    page: Page,
+    target_of: Callable[[Path, str], Path | None],
+    anchors: dict[Path, set[str]],
+) -> list[str]:
     problems = []
     for link in page.xpath("//a/@href | //link/@href"):
         address, anchor = urldefrag(link)
         parts = urlsplit(address)
         if parts.scheme or parts.netloc:
             continue
-        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
-        if target.is_dir():
-            target = target / "index.html"
-        if not target.is_file():
+        target = target_of(path.parent, parts.path) if parts.path else path
+        if target is None:
             problems.append(f"broken link: {link}")
         elif anchor and target.suffix == ".html":
             if target not in anchors:
                 anchors |= anchors_of(target)
-            if unquote(anchor) in anchors[target]:
-                continue
-            problems.append(f"broken anchor: {link}")
+            if unquote(anchor) not in anchors[target]:
+                problems.append(f"broken anchor: {link}")
     return problems
+
+
+def _target(folder: Path, address: str) -> Path | None:
+    """Return the file that a relative address leads to, if there is one."""
+    target = Path(os.path.normpath(folder / unquote(address)))
+    if target.is_dir():
+        target = target / "index.html"
+    return target if target.is_file() else None
 
 
 def _head(page: Page) -> list[str]:

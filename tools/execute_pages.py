@@ -19,6 +19,7 @@ from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
 from traitlets.config import Config
 
+from tools import kernels
 from tools.fingerprint import cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,6 +97,7 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
     os.environ |= {"PYTHONPATH": str(ROOT), **KERNELS}
     if not missing:
         return
+    kernels.start()
     multiprocessing.log_to_stderr(logging.INFO + 1)
     pool = multiprocessing.Pool(WORKERS)
     for one in missing:

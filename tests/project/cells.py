@@ -2,7 +2,12 @@
 
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
+import time
+from ast import literal_eval
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -134,3 +139,51 @@ class TestCells:
         page = ProjectNb(1, BOOK / "page.md", notebook)
         Worker.execute(page, ProcessData(1, page.uri, None, 60, allow_errors=False))
         assert [piece["text"] for piece in notebook.cells[0].outputs] == ["1 2\n" * 3]
+
+
+COPIES = """
+import json
+from jupyter_cache.base import ProjectNb
+from jupyter_cache.executors.basic import ProcessData
+from nbformat.v4 import new_code_cell, new_notebook
+from tests.pages.sources import BOOK
+from tools import kernels
+from tools.execute_pages import Worker
+
+LOOK = (
+    "import numpy, os, subprocess, sys\\n"
+    "ended = subprocess.run(['false']).returncode\\n"
+    "print([os.getpid(), os.getppid(), os.getcwd(), sys.path, ended, 'left' in vars(numpy)])\\n"
+    "numpy.left = 1"
+)
+KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+for number, code in enumerate((LOOK, LOOK, LOOK, KILL)):
+    if number == 1:
+        kernels.start()
+    notebook = new_notebook(cells=[new_code_cell(code)])
+    page = ProjectNb(1, BOOK / "causal" / "page.md", notebook)
+    try:
+        Worker.execute(page, ProcessData(1, page.uri, None, 60, allow_errors=False))
+        print(notebook.cells[0].outputs[0].text, end="")
+    except Exception as error:
+        print([type(error).__name__])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="kernels are copied on Linux only")
+def test_a_copied_kernel_is_one_like_any_other() -> None:
+    done = subprocess.run([sys.executable, "-c", COPIES], text=True, capture_output=True)
+    assert not done.stderr
+    *printed, told, killed = done.stdout.splitlines()
+    (_, _, *usual), (one, copied, *facts), (another, still, *again) = map(literal_eval, printed)
+    assert usual == facts == again
+    assert facts[-2:] == [1, False]
+    assert one != another
+    assert copied == still
+    assert told.startswith("book/causal/page.md: ERROR: the kernel failed: DeadKernelError")
+    assert killed == "['DeadKernelError']"
+    for _ in range(50):  # it ends with whom it served
+        if not Path(f"/proc/{copied}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the process that is copied outlives the build")
