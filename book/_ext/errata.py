@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 from docutils import nodes
 from examples import to_page
+from source_pages import THEOREMS, modules
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -26,11 +27,10 @@ class Errata(SphinxDirective):
         self.env.note_dependency(str(Path(self.env.srcdir, ERRATA)))
         listed = nodes.definition_list(classes=["errata"])
         for entry in entries(Path(self.env.srcdir)):
-            test = entry["test"]
             about = nodes.paragraph(
                 "",
                 f"Found by {entry['found']}, in a draft of {entry['edition']}. Kept so by ",
-                nodes.literal("", test),
+                self.test(entry["test"]),
                 nodes.Text("."),
                 classes=["uses"],
             )
@@ -49,6 +49,15 @@ class Errata(SphinxDirective):
                 ),
             )
         return [listed]
+
+    def test(self, name: str) -> nodes.Node:
+        """Return a link to a test that the site shows, or the name of another."""
+        path, _, test = name.partition("::")
+        page = path.removesuffix(".py")
+        if page not in modules(Path(self.env.srcdir), THEOREMS):
+            return nodes.literal("", name)
+        address = self.env.app.builder.get_relative_uri(self.env.docname, page)
+        return nodes.raw("", f'<a href="{address}#{test}"><code>{test}</code></a>', format="html")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

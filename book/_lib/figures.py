@@ -395,7 +395,7 @@ def network(
 def layers(rows: Sequence[Sequence[str]], needs: Iterable[tuple[str, str]], *, alt: str) -> Drawing:
     """Draw names in rows, the lowest first, and a line from each to what it needs below.
 
-    A row that is too long for a phone is broken.
+    A row that is too long for a phone is broken. A line passes between the names of a row.
     """
     needs = list(needs)
     places: dict[str, float] = {}
@@ -419,9 +419,27 @@ def layers(rows: Sequence[Sequence[str]], needs: Iterable[tuple[str, str]], *, a
             for name in line:
                 at[name] = (x + text_width(name) / 2, 14 + 62.0 * place)
                 x += text_width(name) + free
+        walls = [
+            [
+                (at[name][0] - text_width(name) / 2, at[name][0] + text_width(name) / 2)
+                for name in line
+            ]
+            for line in lines
+        ]
         for name, other in needs:
             (a, y), (b, z) = at[name], at[other]
-            canvas.path([(a, y + 12), (b, z - 12)], "axis", keep_off=0)
+            way = [(a, y + 12)]
+            for place in range(round((y - 14) / 62) + 1, round((z - 14) / 62)):
+                middle = 14 + 62.0 * place
+                straight = a + (b - a) * (middle - y) / (z - y)
+                ends = [0.0, *(x for wall in walls[place] for x in wall), width]
+                gaps = [(x + 9, w - 9) for x, w in zip(ends[::2], ends[1::2], strict=True)]
+                x = min(
+                    (min(max(straight, x), w) for x, w in gaps if x <= w),
+                    key=lambda x: abs(x - straight),
+                )
+                way += [(x, middle - 10), (x, middle + 10)]
+            canvas.path([*way, (b, z - 12)], "axis", keep_off=0)
         for name, (x, y) in at.items():
             canvas.text(x, y, name, anchor="middle")
         canvas.height = 62.0 * (len(lines) - 1) + 28

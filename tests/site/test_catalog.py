@@ -65,11 +65,20 @@ def test_an_address_shows_what_it_says(page: Page) -> None:
     assert shown(page) == list(EXAMPLES)
 
 
-def test_where_nothing_is_found_one_press_shows_all(page: Page) -> None:
+def test_what_would_leave_nothing_is_not_offered(page: Page) -> None:
     page.get_by_label("Topic").select_option("perplexity")
-    page.get_by_label("Function").select_option("padding_mask")
+    options = page.get_by_label("Function").locator("option:not([value=''])")
+    offered = {option.get_attribute("value") for option in options.all() if option.is_enabled()}
+    there = [data for data in EXAMPLES.values() if "perplexity" in data["topics"]]
+    assert offered == {call["function"] for data in there for call in data["calls"]}
+    assert 0 < len(offered) < options.count()
+    assert page.get_by_label("Topic").locator("option:disabled").count() == 0  # it can be changed
+
+
+def test_where_nothing_is_found_one_press_shows_all(page: Page) -> None:
+    page.evaluate("location.hash = 'topic=perplexity&function=padding_mask'")
+    expect(page.get_by_role("status")).to_have_text("No example is all of this.")
     assert shown(page) == []
-    assert told(page) == "No example is all of this."
     page.get_by_role("button", name="Show all").press("Enter")
     expect(page).to_have_url(CATALOG)
     assert shown(page) == list(EXAMPLES)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from book._lib import palette
-from book._lib.canvas import NUMBER, Array, Box, Canvas
+from book._lib.canvas import NUMBER, Array, Box, Canvas, text_width
 from book._lib.figures import PHONE, Frame, _clipped, _name_tip
 from book._lib.live import Live, action, choice, group
 from book._lib.page import number
@@ -38,7 +38,7 @@ def two_matrices(w_query: Array, w_key: Array, weights: Array, *, alt: str) -> L
         across = (width - gap) / 2
         canvas.text(0, 10, "queries", "query", bold=True)
         with canvas.part("asker"):
-            canvas.text(across + gap, 10, f"keys, scored by “{second}”", "key", bold=True)
+            canvas.text(across + gap, 10, f"keys, scored by “{second}” (pale)", "key", bold=True)
         for role, matrix, left in (("query", w_query, 0.0), ("key", w_key, across + gap)):
             box = Box(left, 34, left + across, 34 + across)
             frame = Frame(canvas, box, (-REACH, REACH, -REACH, REACH))
@@ -72,7 +72,8 @@ def two_matrices(w_query: Array, w_key: Array, weights: Array, *, alt: str) -> L
             x, y = margin + column * (2 * wide + gap), top + 96 * line
             canvas.text(x, y + 10, title, role, bold=True)
             if title == "W":
-                canvas.text(x + 13.5, y + 14, "QK"[place], role, size=12, bold=True)
+                after = x + text_width(title, bold=True) + 0.5
+                canvas.text(after, y + 14, "QK"[place], role, size=12, bold=True)
             y += 24 if narrow and not line else 42
             for i, name in enumerate(NAMES):
                 middle = x + (i + 0.5) * wide

@@ -11,8 +11,24 @@
   }
 
   // A row has a class for each value that it can be found by, such as topic-masking.
+  function has(row, wanted) {
+    return wanted.every(function (name) { return row.classList.contains(name); });
+  }
+
+  // What would leave nothing, beside the other choices, is not offered.
+  function offer(select) {
+    var others = chosen().filter(function (one) { return one !== select; }).map(named);
+    Array.prototype.forEach.call(select.options, function (option) {
+      option.disabled = option.value && !option.selected && !rows.some(function (row) {
+        return has(row, others.concat(select.name + "-" + option.value));
+      });
+    });
+  }
+
+  function named(select) { return select.name + "-" + select.value; }
+
   function show() {
-    var wanted = chosen().map(function (select) { return select.name + "-" + select.value; });
+    var wanted = chosen().map(named);
     var examples = 0, shown = 0, part;
     rows.forEach(function (row) {
       if (row.classList.contains("part-row")) {
@@ -20,7 +36,7 @@
         part.hidden = true;
         return;
       }
-      row.hidden = !wanted.every(function (name) { return row.classList.contains(name); });
+      row.hidden = !has(row, wanted);
       examples += 1;
       if (row.hidden) return;
       shown += 1;
@@ -29,6 +45,7 @@
     status.textContent = !wanted.length ? examples + " examples"
       : shown ? shown + " of " + examples + " examples" : "No example is all of this.";
     reset.hidden = !wanted.length;
+    selects.forEach(offer);
   }
 
   function read() {
