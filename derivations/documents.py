@@ -186,9 +186,12 @@ def fingerprint(document: Document) -> str:
 
 
 def read_ledger(path: Path = LEDGER) -> Ledger:
-    ledger: Ledger = json.loads(
-        path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeated_key
-    )
+    try:
+        ledger: Ledger = json.loads(
+            path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeated_key
+        )
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
     return ledger
 
 

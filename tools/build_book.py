@@ -135,8 +135,9 @@ def build(sphinx: subprocess.Popen[str] | None, preview: Callable[[], None]) -> 
         if problems:
             return problems
         publish(record)
-    if (SITE / COMMIT).read_text("utf-8") != commit_text():
-        (SITE / COMMIT).write_text(commit_text(), encoding="utf-8")
+    named = SITE / COMMIT
+    if not named.is_file() or named.read_text("utf-8") != commit_text():
+        named.write_text(commit_text(), encoding="utf-8")
     report(record, time.monotonic() - started)
     return []
 
@@ -171,7 +172,7 @@ def rebuild(
     if not problems and any(line.startswith(MORE) for line in lines):
         problems = [MORE]
     if not problems:
-        from tools.check_site import anchors_of, check_site
+        from tools.check_html import anchors_of, check_site
 
         (NEW / "html" / COMMIT).write_text(commit_text(), encoding="utf-8")
         written = [address(page) for page in pages or ()]
@@ -298,7 +299,11 @@ def read_cells(
         page = path.relative_to(sources).with_suffix(".md").as_posix()
         if pages and page not in pages:
             continue
-        notebook = nbformat.read(path, nbformat.NO_CONVERT)
+        try:
+            notebook = nbformat.read(path, nbformat.NO_CONVERT)
+        except ValueError:  # Sphinx could not write all of it
+            unexecuted.append(f"{page}: its cells were not executed")
+            continue
         if not any(cell.cell_type == "code" for cell in notebook.cells):
             continue
         try:

@@ -11,10 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from lxml import html
-
 from tools.build_book import BUILD, ROOT, SITE
-from tools.check_site import html_files
+from tools.check_html import html_files, parsed
 
 PAGE = ROOT / "book" / "reference" / "how-to-cite.md"
 FOLDER = BUILD / "latex"
@@ -37,8 +35,7 @@ def entries(site: Path) -> dict[str, str]:
     """Return the BibTeX of everything that can be cited, by its key."""
     found: dict[str, str] = {}
     for path in html_files(site):
-        page = html.document_fromstring(path.read_bytes())
-        for text in page.xpath("//details[summary='BibTeX']/pre"):
+        for text in parsed(path).xpath("//details[summary='BibTeX']/pre"):
             entry = text.text_content()
             key = re.match(r"@misc\{([^,\s]+),", entry)
             if key is None or key[1] in found:

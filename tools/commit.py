@@ -1,4 +1,4 @@
-"""Name the commit that the sources are at, and their day."""
+"""Name the commit that the sources are at, and the time that all files of the site bear."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DAY = re.search(r"^date-released: (\S+)", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
-# The time of all files: that of the release or, where this version has none yet, of its year.
+# The time of all files: that of the release or, where this version has none yet, always the same.
 RELEASED = str(int(datetime.fromisoformat(f"{DAY[1] if DAY else '2026-01-01'}T00:00Z").timestamp()))
 
 

@@ -8,9 +8,11 @@ import logging
 import multiprocessing
 import os
 import shutil
+import sys
 import tempfile
+import threading
 from collections.abc import Iterable
-from multiprocessing.pool import AsyncResult
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,10 @@ from tools import kernels
 from tools.fingerprint import cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
-TIMEOUT = 120  # seconds a cell may take
-# One more than there are cores: a kernel waits a second while it starts and ends.
-WORKERS = (os.cpu_count() or 1) + 1
+TIMEOUT = 120  # seconds a cell may take, as in _config.yml
+# What this process may use: a container has fewer than the machine.
+CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+WORKERS = CORES + 1  # a kernel waits for a moment while it starts and ends
 # What a kernel has in its environment. Products of matrices take one thread: the pages share the
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -75,13 +78,13 @@ class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no type
                 raise
 
 
-RUNNING: dict[Path, AsyncResult[None]] = {}
+RUNNING: dict[Path, Future[None]] = {}
 
 
 def wait_for(page: Path) -> None:
     """Wait until a page has been executed, if it is to be."""
     if page in RUNNING:
-        RUNNING.pop(page).get()
+        RUNNING.pop(page).result()
 
 
 def execute(chosen: Iterable[Path] | None = None) -> None:
@@ -94,17 +97,41 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
         one = cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
         if not cache.has(one.pk):
             missing.append(ProcessData(one.pk, one.uri, cache, TIMEOUT, False))
-    os.environ |= {"PYTHONPATH": str(ROOT), **KERNELS}
+    set_environment()
     if not missing:
         return
-    kernels.start()
+    # A copy of this process knows where to ask for a kernel.
+    context = multiprocessing.get_context("fork" if kernels.start() else None)
     multiprocessing.log_to_stderr(logging.INFO + 1)
-    pool = multiprocessing.Pool(WORKERS)
+    pool = ProcessPoolExecutor(min(WORKERS, len(missing)), context, watch_parent)
     for one in missing:
-        RUNNING[Path(one.uri)] = pool.apply_async(Worker(), (one,))
-    pool.close()
+        RUNNING[Path(one.uri)] = pool.submit(Worker(), one)
+    pool.shutdown(wait=False)
+
+
+def watch_parent() -> None:
+    """Have this process end when the one that started it does: nobody would take what it makes."""
+    parent = multiprocessing.parent_process()
+
+    def end() -> None:
+        if parent:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
+
+
+def set_environment() -> None:
+    """Let the kernels import the package."""
+    inherited = os.environ.get("PYTHONPATH", "")
+    if f"{ROOT}" not in inherited.split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [f"{ROOT}", inherited]))
+    os.environ |= KERNELS
 
 
 def has_cells(page: Path) -> bool:
     """Tell whether a page is one that MyST-NB executes."""
-    return page.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb\n")
+    try:
+        return page.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{page.relative_to(ROOT)} is not UTF-8: {error}") from None

@@ -12,10 +12,10 @@ import signal
 import socket
 import subprocess
 import sys
-import traceback
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import EntryPoint
-from typing import Any, NoReturn
+from typing import Any
 
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
@@ -42,13 +42,15 @@ class Process:
         return 0 if select.select([self.handle], [], [], 0)[0] else None
 
     def wait(self) -> int:
-        """Wait until it has ended."""
+        """Wait until it has ended; nothing is asked of it after that."""
         select.select([self.handle], [], [])
+        os.close(self.handle)
         return 0
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal."""
-        signal.pidfd_send_signal(self.handle, number)
+        """Send it a signal, unless it has ended."""
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.handle, number)
 
 
 class Copied(LocalProvisioner):
@@ -57,26 +59,30 @@ class Copied(LocalProvisioner):
     source: socket.socket
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        """Have a kernel started with the options of the command."""
+        """Have a kernel started with the options of the command; start it if nobody answers."""
         asked = [kwargs["cwd"], *cmd[cmd.index("ipykernel_launcher") + 1 :]]
         answer, for_answer = os.pipe()
         with open(answer, "rb") as told:
-            socket.send_fds(self.source, ["\0".join(asked).encode()], [for_answer])
+            with suppress(OSError):
+                socket.send_fds(self.source, ["\0".join(asked).encode()], [for_answer])
             os.close(for_answer)
-            self.pid = self.pgid = int(told.read())  # it leads a group of its own
+            pid = told.read()
+        if not pid:
+            return await super().launch_kernel(cmd, **kwargs)
+        self.pid = self.pgid = int(pid)  # it leads a group of its own
         self.process = Process(self.pid)  # type: ignore[assignment]  # it does what is asked
         return self.connection_info
 
 
-def start() -> None:
-    """Start the process that is copied, and have this one ask it from now on.
+def start() -> bool:
+    """Start the process that is copied, and have this one and its copies ask it from now on.
 
-    It ends when this one and its workers have.
+    It ends when they all have. Where it cannot be, each kernel is started by itself: return False.
     """
     try:
         os.close(os.pidfd_open(os.getpid()))
-    except (AttributeError, OSError):
-        return  # not on Linux, or on one that lacks it: each kernel is started by itself
+    except (AttributeError, OSError):  # not on Linux, or on one that lacks it
+        return False
     factory = KernelProvisionerFactory.instance()
     factory.provisioners["copied"] = EntryPoint("copied", f"{__name__}:Copied", factory.GROUP_NAME)
     factory.default_provisioner_name = "copied"
@@ -88,43 +94,40 @@ def start() -> None:
             stdin=subprocess.DEVNULL,
             pass_fds=[asked.fileno()],
         )
+    return True
+
+
+def copies(asked: socket.socket) -> list[str]:
+    """Copy this process for whoever asks; return in each copy what it was asked for."""
+    while True:
+        message, answers, _, _ = socket.recv_fds(asked, 65536, 1)
+        if not message:
+            return []
+        # Who asked may have gone; where there is no room for another, it hears nothing.
+        with suppress(OSError), open(answers[0], "wb") as answer:
+            pid = os.fork()
+            if not pid:
+                return message.decode().split("\0")
+            answer.write(f"{pid}".encode())
 
 
 def main(asked: socket.socket) -> None:
-    """Copy this process for whoever asks."""
+    """Be copied, and in a copy be a kernel, as `python -m ipykernel_launcher` would."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when nobody asks any more
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
     os.environ["JPY_PARENT_PID"] = f"{os.getpid()}"  # with which a kernel ends
     for module in IMPORTED:
         import_module(module)
     gc.freeze()
-    while True:
-        message, answers, _, _ = socket.recv_fds(asked, 65536, 1)
-        if not message:
-            return
-        with open(answers[0], "wb") as answer:
-            pid = os.fork()
-            if not pid:
-                asked.close()
-                os.close(answers[0])
-                become(*message.decode().split("\0"))
-            answer.write(f"{pid}".encode())
-
-
-def become(folder: str, *options: str) -> NoReturn:
-    """Be a kernel, as `python -m ipykernel_launcher` would."""
-    try:
+    with asked:
+        wanted = copies(asked)
+    if wanted:
+        folder, *options = wanted
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.chdir(folder)
         del sys.path[0]
-        import_module("ipykernel.kernelapp").launch_new_instance([*options])
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+        import_module("ipykernel.kernelapp").launch_new_instance(options)
 
 
 if __name__ == "__main__":

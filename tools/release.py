@@ -13,12 +13,11 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from selfattn_ref import __version__
 from tools.commit import RELEASED
+from tools.publish import NAME, SUMS
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "site"  # as `make site` leaves it: with the PDF
 RELEASE = ROOT / "_build" / "release"
-SUMS = "SHA256SUMS"
-NAME = "selfattn-book"
 
 
 def archive(folder: Path, files: Iterable[Path], target: Path) -> Path:

@@ -6,30 +6,23 @@ or null for the whole book.
 
 import gc
 import json
-import multiprocessing
 import os
 import sys
 import threading
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 
 from jupyter_book.config import get_final_config
 from jupyter_book.sphinx import build_sphinx
 
+from tools.build_book import ENDED, NEW, ROOT
 from tools.execute_pages import execute
-
-ROOT = Path(__file__).resolve().parents[1]
-NEW = ROOT / "_build" / "new"  # beside the last good site
-ENDED = "the build ended with"  # said to tools/build_book.py
 
 
 def end_with_parent() -> None:
     """End when the process that started this one does: nobody would take what it builds."""
     os.read(0, 1)  # at the end of its input
-    for worker in multiprocessing.active_children():
-        worker.kill()
     os._exit(1)
 
 
@@ -46,8 +39,8 @@ def changed_examples() -> list[str]:
     """Return what is wrong with the data of the worked examples; not all have to be released."""
     from derivations.documents import example_files, problems, read, read_ledger
 
-    ledger = read_ledger()
     try:
+        ledger = read_ledger()
         found = {name: read(path) for name, path in example_files().items()}
     except ValueError as error:
         return [f"{error}"]

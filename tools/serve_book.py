@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 LEVEL = 6  # of gzip, as most hosts set it
 # What hosts compress. Fonts and pictures are compressed already.
 TEXT = {".css", ".html", ".inv", ".js", ".json", ".md", ".svg", ".txt", ".xml"}

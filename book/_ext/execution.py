@@ -18,13 +18,10 @@ def prepare(app: Sphinx, config: Config) -> None:
     root = Path(app.srcdir)
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))  # for autodoc
-    from tools.execute_pages import KERNELS
+    from tools.execute_pages import set_environment
     from tools.fingerprint import cache_folder
 
-    inherited = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), inherited]))
-    os.environ |= KERNELS
-
+    set_environment()
     cache = cache_folder(root)
     os.utime(cache)
     oldest_first = sorted(cache.parent.iterdir(), key=lambda path: path.stat().st_mtime)

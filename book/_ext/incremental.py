@@ -5,7 +5,6 @@ without problems, and builds the whole book when this module says that other pag
 """
 
 import hashlib
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -125,9 +124,11 @@ def compare(app: Sphinx, env: BuildEnvironment) -> list[str]:
     env.facts = facts  # type: ignore[attr-defined]
     differing = {name for name, _ in facts.items() ^ before.items()}
     if not is_partial(app):
+        from tools.execute_pages import CORES
+
         # Others write what this process resolves. It reads alone: not every extension can put
         # together what several processes have read.
-        app.parallel = os.cpu_count() or 1
+        app.parallel = CORES
     elif differing:
         logger.info("\n%s %s", MORE, ", ".join(sorted(differing)))
     return []

@@ -190,9 +190,33 @@ def a_kernel_is_killed(book: Book) -> Run:
     return book.build()
 
 
+@refused("BrokenProcessPool: A process in the process pool was terminated abruptly")
+def what_executes_a_page_is_killed(book: Book) -> Run:
+    """As by a system that is out of memory."""
+    book.add_cell(
+        "import psutil\nsource = psutil.Process().parent()\n"
+        "assert 'tools.kernels' in source.cmdline(), 'kernels are not copied'\n"
+        "for other in source.parent().children():\n    if other != source: other.kill()"
+    )
+    return book.build()
+
+
+@refused("the build ended with exit code -9")
+def sphinx_is_killed(book: Book) -> Run:
+    book.add_cell("import psutil\npsutil.Process().parent().parent().kill()")
+    return book.build()
+
+
 @refused("SyntaxError", "similarity.py")
 def the_package_does_not_parse(book: Book) -> Run:
     edit(book.folder / "selfattn_ref" / "similarity.py", r"\Z", "\ndef half(\n")
+    return book.build()
+
+
+@refused(f"{LESSON}.md is not UTF-8")
+def a_page_has_another_encoding(book: Book) -> Run:
+    with book.page().open("ab") as page:
+        page.write("ü\n".encode("latin-1"))
     return book.build()
 
 
@@ -203,6 +227,12 @@ def the_package_does_not_parse(book: Book) -> Run:
 def no_page_uses_an_example(book: Book) -> Run:
     edit(book.page(), r"(?s)\nexample = .+?\n```", "\n```")
     return book.rules()
+
+
+@refused("released.json: Expecting")
+def the_ledger_has_a_conflict(book: Book) -> Run:
+    edit(book.folder / "derivations" / "released.json", r"\A", "<<<<<<< ours\n")
+    return book.build()
 
 
 @refused("SA002 is released but its file is gone")
@@ -266,6 +296,8 @@ def building(book: Book, until: str) -> Iterator[subprocess.Popen[str]]:
         text=True,
         errors="replace",
         start_new_session=True,  # a process group, as a shell makes one
+        # A shell that puts the tests into the background has them ignore what Ctrl-C sends.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as build:
         assert any(until in line for line in build.stdout)
         yield build
@@ -291,7 +323,7 @@ def interrupted(book: Book, stop: Callable[[int], None]) -> Run:
     with building(book, "Executing: ") as build:
         time.sleep(2)
         stop(build.pid)
-        said = build.communicate()
+        said = build.communicate(timeout=120)
     assert book.site() == before
     assert left_over(book) == []
     book.page().write_text(page, "utf-8")

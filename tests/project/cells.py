@@ -142,7 +142,7 @@ class TestCells:
 
 
 COPIES = """
-import json
+import os, signal
 from jupyter_cache.base import ProjectNb
 from jupyter_cache.executors.basic import ProcessData
 from nbformat.v4 import new_code_cell, new_notebook
@@ -156,32 +156,48 @@ LOOK = (
     "print([os.getpid(), os.getppid(), os.getcwd(), sys.path, ended, 'left' in vars(numpy)])\\n"
     "numpy.left = 1"
 )
-KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-for number, code in enumerate((LOOK, LOOK, LOOK, KILL)):
-    if number == 1:
-        kernels.start()
+
+def execute(code):
     notebook = new_notebook(cells=[new_code_cell(code)])
     page = ProjectNb(1, BOOK / "causal" / "page.md", notebook)
     try:
         Worker.execute(page, ProcessData(1, page.uri, None, 60, allow_errors=False))
-        print(notebook.cells[0].outputs[0].text, end="")
+        return notebook.cells[0].outputs[0].text.strip()
     except Exception as error:
-        print([type(error).__name__])
+        return [type(error).__name__]
+
+print(execute(LOOK))
+kernels.start()
+print(execute(LOOK))
+print(copy := execute(LOOK))
+print(execute("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"))
+if END:
+    os.kill(eval(copy)[1], signal.SIGKILL)
+    print(execute(LOOK))
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="kernels are copied on Linux only")
-def test_a_copied_kernel_is_one_like_any_other() -> None:
-    done = subprocess.run([sys.executable, "-c", COPIES], text=True, capture_output=True)
+@pytest.mark.parametrize("end", [False, True], ids=["", "which-is-gone"])
+def test_a_copied_kernel_is_one_like_any_other(end: bool) -> None:
+    program = COPIES.replace("END", f"{end}")
+    done = subprocess.run([sys.executable, "-c", program], text=True, capture_output=True)
     assert not done.stderr
-    *printed, told, killed = done.stdout.splitlines()
-    (_, _, *usual), (one, copied, *facts), (another, still, *again) = map(literal_eval, printed)
+    first, second, third, told, killed, *last = done.stdout.splitlines()
+    (_, _, *usual), (one, copied, *facts), (another, still, *again) = (
+        literal_eval(line) for line in (first, second, third)
+    )
     assert usual == facts == again
     assert facts[-2:] == [1, False]
     assert one != another
     assert copied == still
     assert told.startswith("book/causal/page.md: ERROR: the kernel failed: DeadKernelError")
     assert killed == "['DeadKernelError']"
+    for line in last:  # then each is started by itself
+        (_, parent, *facts) = literal_eval(line)
+        assert parent != copied
+        assert facts == usual
+    assert len(last) == end
     for _ in range(50):  # it ends with whom it served
         if not Path(f"/proc/{copied}").exists():
             return

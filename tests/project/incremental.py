@@ -163,7 +163,7 @@ class TestTheGoodSite:
         page.write_text(good, "utf-8")
         assert rebuild(book).stdout.startswith("Nothing has changed")
 
-    def test_it_stays_when_a_build_is_interrupted(self, book: Path) -> None:
+    def test_it_stays_when_a_build_is_killed(self, book: Path) -> None:
         before = site(book)
         page = book / "book" / "concepts" / "first.md"
         good = page.read_text("utf-8")

@@ -15,7 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.pages.sources import lessons, relative
-from tools.serve_book import SITE
+from tools.build_book import SITE
 from tools.wheel import WHEEL
 
 NAMES = [relative(page) for page in lessons()]

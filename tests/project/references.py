@@ -16,7 +16,7 @@ from sphinx.util.inventory import InventoryFile
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, labels, lessons, relative
-from tools.serve_book import SITE
+from tools.build_book import SITE
 
 PAGE = (BOOK / "reference" / "how-to-cite.md").read_text("utf-8")
 BUILD = ["-m", "sphinx", "-q", "-W", "-n", "--keep-going"]

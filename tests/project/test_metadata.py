@@ -12,7 +12,7 @@ import yaml
 
 import selfattn_ref
 from tests.pages.sources import BOOK, ROOT
-from tools.check_site import POLICY
+from tools.check_html import POLICY
 
 sys.path.insert(0, str(BOOK / "_ext"))
 import citing
@@ -145,6 +145,17 @@ class TestContinuousIntegration:
         for name in WORKFLOWS:
             for used in re.findall(r"uses: (.+)", text(f".github/workflows/{name}.yml")):
                 assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
+
+    def test_every_module_that_takes_a_build_of_its_own_is_run(self):
+        (named,) = re.findall(r"tests/project/,([\w. ]+)\)", text("Makefile"))
+        tests = [
+            p.name
+            for p in (ROOT / "tests" / "project").glob("*.py")
+            if "def test_" in p.read_text("utf-8")
+        ]
+        assert sorted(named.split()) == sorted(
+            name for name in tests if not name.startswith("test_")
+        )
 
     def test_every_command_that_is_named_exists(self):
         targets = set(re.findall(r"^([a-z-]+):.*## ", text("Makefile"), re.M))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tools.check_site import POLICY, check_frames
+from tools.check_html import POLICY, check_frames
 from tools.serve_book import serving
 from tools.site.budgets import BUDGETS, Budget, Reading
 from tools.site.examine import examine, first_of_their_kind

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tools.serve_book import SITE, serving
+from tools.build_book import SITE
+from tools.serve_book import serving
 from tools.site.access import broken_rules, least_contrast
 from tools.site.visit import script
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tools.serve_book import SITE, serving
+from tools.build_book import SITE
+from tools.serve_book import serving
 from tools.site.visit import LISTEN
 
 LABEL = "thm-dot-product-variance"

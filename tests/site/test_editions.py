@@ -11,9 +11,9 @@ import pytest
 from lxml import html
 from playwright.sync_api import Browser, Page
 
-from tools.check_site import check_site
+from tools.build_book import SITE
+from tools.check_html import check_site
 from tools.edition import combined, printed, published
-from tools.serve_book import SITE
 
 LESSON = "causal/masking.html"
 PAGES = (

@@ -13,7 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.site.test_checker import answer, nested, printed
-from tools.serve_book import SITE, serving
+from tools.build_book import SITE
+from tools.serve_book import serving
 from tools.site.visit import LISTEN
 
 

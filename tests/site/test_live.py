@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tools.serve_book import SITE, transfer_size
+from tools.build_book import SITE
+from tools.serve_book import transfer_size
 from tools.site.access import TAGS, axe
 
 ROOT = Path(__file__).resolve().parents[2]

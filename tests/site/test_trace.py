@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tools.serve_book import SITE
+from tools.build_book import SITE
 from tools.site.access import TAGS, axe
 
 TRACED = re.compile(r'<script type="application/json" id="traced">(.*?)</script>')

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tools.build_book import SITE
 from tools.publish import publish
 from tools.release import release
-from tools.serve_book import SITE, serving
+from tools.serve_book import serving
 
 KEPT, NEW, GONE = "causal/masking.html", "concepts/similarity.html", "beyond/gradients.html"
 PAGES = {"index.html", "404.html", "SA016/index.html", KEPT}

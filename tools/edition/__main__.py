@@ -4,9 +4,9 @@ import argparse
 import sys
 import time
 
+from tools.build_book import SITE
 from tools.edition.combined import edition_of, read
 from tools.edition.printed import print_book
-from tools.serve_book import SITE
 from tools.site.visit import launched
 
 

@@ -12,8 +12,9 @@ from posixpath import join, normpath
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from lxml import html
 from lxml.html import builder as E
+
+from tools.check_html import parsed
 
 Element = Any  # lxml's
 
@@ -88,11 +89,6 @@ class Book:
         """Yield all pages."""
         for part in self.parts:
             yield from part.pages
-
-
-def parsed(path: Path) -> Element:
-    """Read a page."""
-    return html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
 
 
 def version_of(site: Path) -> str:

@@ -5,9 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from tools.check_site import check_site, html_files
+from tools.build_book import SITE
+from tools.check_html import check_site, html_files
 from tools.edition.combined import edition_of
-from tools.serve_book import SITE
 
 FOOT = re.compile(r'(<footer class="foot">\s*<p>.*?)(</p>)', re.S)
 

@@ -4,8 +4,8 @@ import argparse
 import sys
 import time
 
-from tools.check_site import check_frames, check_site, html_files
-from tools.serve_book import SITE
+from tools.build_book import SITE
+from tools.check_html import check_frames, check_site, html_files
 from tools.site.budgets import Row
 from tools.site.examine import visit_all
 from tools.site.report import report

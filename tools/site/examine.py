@@ -9,8 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 
-from lxml import html
-
+from tools.check_html import parsed
 from tools.serve_book import serving
 from tools.site import access, figures, layout, paper, traffic
 from tools.site.budgets import BUDGETS, Budget, Row
@@ -29,9 +28,9 @@ def first_of_their_kind(site: Path, pages: Iterable[str]) -> set[str]:
     """
     found, seen = set(), set()
     for page in pages:
-        parser = html.HTMLParser(encoding="utf-8")
-        root = html.document_fromstring((site / page).read_bytes(), parser=parser)
-        for element in root.xpath("//*[not(ancestor::svg or ancestor::math or ancestor::pre)]"):
+        for element in parsed(site / page).xpath(
+            "//*[not(ancestor::svg or ancestor::math or ancestor::pre)]"
+        ):
             above = element if element.getparent() is None else element.getparent()
             says = (element.get(name) for name in ("class", "role", "type", "style"))
             kind = (element.tag, *says, above.tag, above.get("class"), *sorted(element.keys()))

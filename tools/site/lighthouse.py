@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.check_site import html_files
-from tools.serve_book import SITE, serving, transfer_size
+from tools.build_book import SITE
+from tools.check_html import html_files
+from tools.serve_book import serving, transfer_size
 from tools.site.examine import PREFIX
 from tools.site.visit import CHROMIUM, FLAGS, Tab, Visit, launched
 

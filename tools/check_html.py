@@ -8,7 +8,6 @@ its head, its headings, its policy.
 import json
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
@@ -76,11 +75,13 @@ def html_files(site: Path) -> list[Path]:
     return sorted(site.rglob("*.html"))
 
 
+def parsed(path: Path) -> Page:
+    """Read a page."""
+    return html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
+
+
 def _read(paths: Iterable[Path]) -> dict[Path, Page]:
-    return {
-        path: html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8"))
-        for path in paths
-    }
+    return {path: parsed(path) for path in paths}
 
 
 def anchors_of(*paths: Path) -> dict[Path, set[str]]:
@@ -212,9 +213,3 @@ def _is_data(script: Page) -> bool:
         return isinstance(json.loads(script.text or ""), dict)
     except json.JSONDecodeError:
         return False
-
-
-if __name__ == "__main__":
-    found = check_site(Path(sys.argv[1])) + check_frames(Path(sys.argv[1]))
-    print("\n".join(found))
-    sys.exit(bool(found))
