@@ -70,6 +70,23 @@ def root_of(page: Page, name: str, place: int = 0) -> Locator:
     return page.locator(f'[data-live="{name}"]').nth(place)
 
 
+# Press each button that is not pressed; return what is said then, and in each frame of the way.
+WHILE_IT_GLIDES = """(async () => {
+  const looks = () => [...f.root.querySelectorAll("text")].map((one) => one.className.baseVal);
+  const said = [], text = () => f.root.textContent + looks();
+  for (const button of f.root.querySelectorAll("[data-put][aria-pressed=false]")) {
+    button.click();
+    const way = [text(), []];
+    do {
+      await new Promise(requestAnimationFrame);
+      way[1].push(text());
+    } while (f.shown !== f.state);
+    said.push(way);
+  }
+  return said;
+})()"""
+
+
 def ask(page: Page, name: str, what: str, place: int = 0) -> Any:
     """Evaluate an expression of the figure `f`."""
     found = f"bookFigures.figures.filter((one) => one.name === '{name}')[{place}]"
@@ -347,6 +364,13 @@ class TestFigure:
             state = random_state(rng, known["start"], known["limits"])
             ask(page, name, f"f.put({json.dumps(state)}, true)")
             until(functools.partial(ask, page, name, "f.shown === f.state"))
+
+    def test_no_number_is_shown_that_is_none(self, name: str, opened: Any) -> None:
+        page = opened(name, reduced_motion="no-preference")
+        said = ask(page, name, WHILE_IT_GLIDES)
+        for at_once, later in said:
+            assert set(later) == {at_once}
+        assert said or not root_of(page, name).locator("[data-put]").count()
 
     def test_axe_has_nothing_to_say_when_it_has_moved(self, name: str, opened: Any) -> None:
         page, rng = opened(name), np.random.default_rng(5)

@@ -64,11 +64,14 @@ const bookFigures = (() => {
       for (const one of this.parts[part]) for (const name in attributes) one.setAttribute(name, attributes[name]);
     }
 
-    text(part, words) { for (const one of this.parts[part]) one.textContent = words; }
+    // What is said glides through nothing: on the way to a number there are only wrong ones.
+    said(part) { return this.gliding ? [] : this.parts[part]; }
 
-    look(part, look, has) { for (const one of this.parts[part]) one.classList.toggle(look, has); }
+    text(part, words) { for (const one of this.said(part)) one.textContent = words; }
 
-    show(part, shown) { for (const one of this.parts[part]) one.style.display = shown ? "" : "none"; }
+    look(part, look, has) { for (const one of this.said(part)) one.classList.toggle(look, has); }
+
+    show(part, shown) { for (const one of this.said(part)) one.style.display = shown ? "" : "none"; }
 
     // Put what was drawn with a point `at` where that point is now.
     move(part, [x, y]) {
@@ -308,20 +311,26 @@ const bookFigures = (() => {
       cancelAnimationFrame(this.frame);
       clearTimeout(this.later);
       this.later = setTimeout(() => this.rest(), 500);
-      if (!glide || calm.matches) return this.draw(this.state, this.result);
+      this.draw(this.state, this.result);
+      if (!glide || calm.matches) return;
+      this.shown = from.state;
       const began = performance.now(), to = { state: this.state, result: this.result };
       const step = (now) => {
         const t = Math.min(1, Math.max(0, (now - began) / 300)), way = between(from, to, t * (2 - t));
         if (t < 1) this.frame = requestAnimationFrame(step);
-        this.draw(t < 1 ? way.state : to.state, t < 1 ? way.result : to.result);
+        if (t < 1) this.draw(way.state, way.result, true);
+        else this.draw(to.state, to.result);
       };
       this.frame = requestAnimationFrame(step);
     }
 
-    draw(state, result) {
+    draw(state, result, gliding) {
       this.shown = state;
-      for (const view of this.views) this.kind.draw(view, state, result, this);
-      const said = this.kind.says(state, result, this);
+      for (const view of this.views) {
+        view.gliding = gliding;
+        this.kind.draw(view, state, result, this);
+      }
+      const said = gliding ? {} : this.kind.says(state, result, this);
       for (const key in said) {
         for (const one of this.root.querySelectorAll(`[data-say="${key}"]`)) one.textContent = said[key];
       }

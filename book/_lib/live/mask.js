@@ -38,7 +38,7 @@
 
     dials: { lower: (state) => String(Math.round(state.lower)) },
 
-    draw(view, _, { into, weights, sums, output, right }, { state, data }) { // only the numbers glide
+    draw(view, _, { into, weights, sums, output, right }, { state, data }) { // only the tints glide
       const seen = open(state.mask);
       const write = (part, at, value, expected) => {
         view.text(`${part}-text-${at}`, entry(value));

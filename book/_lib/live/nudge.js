@@ -83,6 +83,7 @@
       all(state, data).forEach((value, n) => {
         const [cell, text] = view.parts[`cell-${n}`];
         cell.setAttribute("fill-opacity", 0.4 * Math.min(1, Math.abs(value) / 2));
+        if (view.gliding) return;
         cell.classList.toggle("negative", value < 0);
         text.textContent = number(value);
       });
