@@ -53,6 +53,8 @@ def to_mathml(tex: str, *, display: bool, macros: Mapping[str, str] | None = Non
     # Browsers stretch no delimiter that carries a script itself, but one in a row of its own.
     delimiter = r"<(msub|msup|msubsup)>(<mo [^>]*minsize=[^>]*>[^<]*</mo>)"
     made = re.sub(delimiter, r"<\1><mrow>\2</mrow>", made)
+    # The sign of a root is as high as its smallest form at least: what is below it is no lower.
+    made = made.replace("<msqrt>", '<msqrt><mspace height="0.76em" depth="0.08em"></mspace>')
     # TeX parts \right) and a full stop; a printer does not.
     made = re.sub(r' rspace="[^"]*"(>[^<]*</mo>(?:</mrow>)+<m[io][^>]*>[.,;]<)', r"\1", made)
     math = ET.fromstring(made.replace("&ApplyFunction;", "\N{FUNCTION APPLICATION}"))

@@ -278,6 +278,7 @@ INDEX = {
         ]],
         ["SA016/index.html", "", "Worked examples", [["", 0, "SA016: A mask, step by step", ""]]],
         ["SA017/index.html", "", "Worked examples", [["", 0, "SA017: After SA016", ""]]],
+        ["concepts/sharpness.html", "", "Concepts", [["", 0, "Why a temperature?", ""]]],
     ],
 }  # fmt: skip
 CAUSAL = "The causal order of causal things stays causal.\n" * 30  # a word of the book
@@ -320,7 +321,7 @@ class TestRanking:
             ("causal_m", "reference/api/masks.html#causal_mask"),
             ("mask", "reference/glossary.html#term-mask"),
             ("masks", "reference/glossary.html#term-mask"),
-            ("temperature", "reference/glossary.html#term-temperature"),
+            ("temperature", "concepts/sharpness.html"),
             ("hidden key", "causal/masking.html#thm-hidden"),
             ("why divide", "scaling/variance.html"),
             ("sqrt d_k", "scaling/variance.html"),
@@ -331,7 +332,7 @@ class TestRanking:
             (r"QK^\top", "scaling/variance.html"),
             ("W_Q", "scaling/variance.html"),
             ("−∞", "causal/masking.html#why"),
-            ("temperture", "reference/glossary.html#term-temperature"),
+            ("temperture", "concepts/sharpness.html"),
             ("hide words", "causal/masking.html"),
         ],
     )

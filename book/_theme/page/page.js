@@ -50,6 +50,26 @@
     pre.parentNode.appendChild(button);
   }
 
+  // A long list begins where the reader is.
+  function center(list) {
+    var current = list.querySelector("[aria-current]");
+    if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2;
+  }
+
+  // Mark the section that is read in the list beside the text.
+  function follow(list) {
+    var links = Array.prototype.slice.call(list.querySelectorAll("ol ol a")), read = {};
+    var observer = new IntersectionObserver(function (changes) {
+      changes.forEach(function (change) { read[change.target.id] = change.isIntersecting; });
+      var last = links.filter(function (link) { return read[link.hash.slice(1)]; }).pop();
+      links.forEach(function (link) {
+        if (link === last) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      });
+    }, { rootMargin: "0px 0px -75% 0px" });
+    links.forEach(function (link) { observer.observe(document.getElementById(link.hash.slice(1))); });
+  }
+
   // A box that scrolls is a stop for the keyboard, and says what it is.
   function scrolls(box) {
     var wide = box.scrollWidth > box.clientWidth;
@@ -180,6 +200,7 @@
       });
     }, true);
     menus.forEach(function (menu) {
+      menu.addEventListener("toggle", function () { center(menu.lastElementChild); });
       menu.addEventListener("focusout", function (event) {
         if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
       });
@@ -192,8 +213,10 @@
     });
     var strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
     if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;
-    var list = document.querySelector(".part"), current = list && list.querySelector("[aria-current]");
-    if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2; // long lists: their middle
+    all(".part").forEach(function (list) {
+      center(list);
+      if (window.IntersectionObserver) follow(list);
+    });
     unfold();
     addEventListener("hashchange", unfold);
   });

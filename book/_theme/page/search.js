@@ -6,7 +6,7 @@ var bookSearch = (function () {
   var SIGNS = { "√": "sqrt", "∞": "infinity", "∏": "prod", "∂": "partial", "ϵ": "epsilon", "Σ": "sum" };
   var OPTIONAL = " a an and are as at be by can do does for from has have how i if in is it its my not of on one or so that the there these they this to was what when where which who why will with you your ";
   // What the words of a title are worth, by the kind of what bears it; the text is worth 1.
-  var WEIGHTS = { page: 8, section: 4, theorem: 8, "function": 11, term: 9, proof: 1.5, exercise: 8, solution: 1.5, figure: 1, source: 1 };
+  var WEIGHTS = { page: 12, section: 4, theorem: 8, "function": 11, term: 9, proof: 1.5, exercise: 8, solution: 1.5, figure: 1, source: 1 };
   var WORD = /[√∞∏∂ϵ]|\p{Script=Greek}|[\p{Script=Latin}\p{N}\u0300-\u036f]+(?:[_.'’-][\p{Script=Latin}\p{N}\u0300-\u036f]+)*/gu;
 
   // Plural and tense: weights, weighted, weighting are one word.
