@@ -259,7 +259,8 @@ def draw_map(app: Sphinx, doctree: nodes.document, page: str) -> None:
             if not part["level"]:
                 continue
             links = "".join(
-                f'<li><a href="{one["href"]}">{html.escape(one["question"])}</a></li>'
+                f'<li><a href="{one["href"]}">{html.escape(one["question"])}</a>'
+                f" <small>{html.escape(one['title'])}</small></li>"
                 for one in part["pages"]
             )
             rows.append(
