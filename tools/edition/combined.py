@@ -214,7 +214,7 @@ def spoken(formula: Element) -> str:
         case "msubsup" | "munderover":
             return f"{spoken(parts[0])}_{tight(parts[1])}^{tight(parts[2])}"
         case "mspace":
-            return " "
+            return " " if formula.get("width") else ""  # or it has a height only
         case "mtr":
             return ", ".join(map(spoken, parts))
         case "mtable":
