@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
 
 from tools.build_book import INPUTS, NEW, PAGE, ROOT, SITE, attempt, start_sphinx
@@ -101,6 +102,8 @@ def times() -> dict[str, int]:
 def watch(shown: Shown) -> None:
     """Build after every save, and show what comes of it."""
     before, sphinx = times(), start_sphinx()
+    for module in ("jupyter_cache.cache.main", "tools.check_html"):
+        import_module(module)  # what a build imports late, so that no reader waits for it
     while True:
         time.sleep(0.2)
         if (now := times()) == before:
@@ -113,9 +116,9 @@ def watch(shown: Shown) -> None:
         else:  # perhaps this very program
             build = subprocess.run([sys.executable, "-m", "tools.build_book"], cwd=ROOT)
             problems = ["The book was not built: see the terminal."] if build.returncode else []
+        shown.preview(problems) if problems else shown.show(SITE, [])
         sphinx.kill()
         sphinx = start_sphinx()
-        shown.preview(problems) if problems else shown.show(SITE, [])
 
 
 def main() -> None:
