@@ -22,10 +22,13 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 # What is installed: a warning of our own modules is for the page that imports them.
-IMPORTED = (
-    *("ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.debugger"),
-    *("numpy", "fontTools.ttLib"),
-)
+IMPORTED = [
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "ipykernel.debugger",
+    "numpy",
+    "fontTools.ttLib",
+]
 
 
 class Process:
@@ -57,6 +60,7 @@ class Copied(LocalProvisioner):
     """Asks the process that `start` has started for a kernel."""
 
     source: socket.socket
+    process: Any = None
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         """Have a kernel started with the options of the command; start it if nobody answers."""
@@ -70,7 +74,7 @@ class Copied(LocalProvisioner):
         if not pid:
             return await super().launch_kernel(cmd, **kwargs)
         self.pid = self.pgid = int(pid)  # it leads a group of its own
-        self.process = Process(self.pid)  # type: ignore[assignment]  # it does what is asked
+        self.process = Process(self.pid)
         return self.connection_info
 
 

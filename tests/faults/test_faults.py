@@ -366,6 +366,11 @@ def a_build_is_killed_when_it_puts_the_site_in_place(book: Book) -> None:
 
 
 @survived("nothing")
+def the_file_that_names_the_commit_is_gone(book: Book) -> None:
+    (book.folder / "_build" / "html" / "commit.txt").unlink()
+
+
+@survived("nothing")
 def a_stored_result_is_cut_short(book: Book) -> None:
     (result,) = book.folder.glob("_build/.executed/*/executed/*/base.ipynb")
     result.write_bytes(result.read_bytes()[:200])

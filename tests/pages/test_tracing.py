@@ -4,17 +4,16 @@ import math
 import re
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from tests.pages.sources import BOOK
 
-from arithmetic import equals, exponential, number, short  # noqa: E402
-from relations import computed  # noqa: E402
-from tracing import DATA, Matching, Trace, data_of, named, trace_of  # noqa: E402
+sys.path.insert(0, str(BOOK / "_ext"))
+from arithmetic import equals, exponential, number, short
+from relations import computed
+from tracing import DATA, Matching, Trace, data_of, named, trace_of
 
 NAMES = sorted(path.stem for path in DATA.glob("SA*.json"))
 # Matrices that are not made of other arrays, and why; the panel says what they are.

@@ -365,7 +365,7 @@ class TestFigure:
             ask(page, name, f"f.put({json.dumps(state)}, true)")
             until(functools.partial(ask, page, name, "f.shown === f.state"))
 
-    def test_no_number_is_shown_that_is_none(self, name: str, opened: Any) -> None:
+    def test_what_is_said_does_not_glide(self, name: str, opened: Any) -> None:
         page = opened(name, reduced_motion="no-preference")
         said = ask(page, name, WHILE_IT_GLIDES)
         for at_once, later in said:

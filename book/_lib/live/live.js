@@ -64,7 +64,7 @@ const bookFigures = (() => {
       for (const one of this.parts[part]) for (const name in attributes) one.setAttribute(name, attributes[name]);
     }
 
-    // What is said glides through nothing: on the way to a number there are only wrong ones.
+    // Words and numbers change at once: what lies between two numbers is true of no state.
     said(part) { return this.gliding ? [] : this.parts[part]; }
 
     text(part, words) { for (const one of this.said(part)) one.textContent = words; }

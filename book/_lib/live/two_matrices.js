@@ -61,7 +61,7 @@
         view.labels(NAMES.map((name, i) => [`name-${role}_${name}`, place(rows[i])]), role, REACH);
       }
       levels(view, result.query[asker]);
-      view.text("asker", `keys, scored by “${state.asks}” (pale)`);
+      view.text("asker", `keys, scored by “${state.asks}”`);
       view.arrow("asks", view.place("key", [0, 0]), view.place("key", result.query[asker]));
       for (const block of [...ROLES, "score", "weight"]) {
         result[block].forEach((row, i) => row.forEach((value, j) => view.text(`number-${block}${i}${j}`, number(value))));

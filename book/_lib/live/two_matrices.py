@@ -38,7 +38,7 @@ def two_matrices(w_query: Array, w_key: Array, weights: Array, *, alt: str) -> L
         across = (width - gap) / 2
         canvas.text(0, 10, "queries", "query", bold=True)
         with canvas.part("asker"):
-            canvas.text(across + gap, 10, f"keys, scored by “{second}” (pale)", "key", bold=True)
+            canvas.text(across + gap, 10, f"keys, scored by “{second}”", "key", bold=True)
         for role, matrix, left in (("query", w_query, 0.0), ("key", w_key, across + gap)):
             box = Box(left, 34, left + across, 34 + across)
             frame = Frame(canvas, box, (-REACH, REACH, -REACH, REACH))
