@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -17,6 +18,7 @@ from tools.site.visit import Mode, Tab, Visit, launched
 
 EVERY_MODULE = (access, figures, layout, paper, traffic)  # they fill BUDGETS
 PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
+NUMBER = re.compile(r"[\d.]+")
 Examined = tuple[list[Row], dict[str, float]]  # and the seconds of each budget
 
 
@@ -24,7 +26,8 @@ def first_of_their_kind(site: Path, pages: Iterable[str]) -> set[str]:
     """Return the pages that have an element of a kind which no page before them has.
 
     Of a kind are elements of the same name, class and attributes, whose parents have the same name
-    and class. What is in drawings, formulas and code is examined on every page.
+    and class; how dark the tint of a number is makes no difference, as contrast is measured on
+    every page. What is in drawings, formulas and code is examined on every page.
     """
     found, seen = set(), set()
     for page in pages:
@@ -32,8 +35,10 @@ def first_of_their_kind(site: Path, pages: Iterable[str]) -> set[str]:
             "//*[not(ancestor::svg or ancestor::math or ancestor::pre)]"
         ):
             above = element if element.getparent() is None else element.getparent()
-            says = (element.get(name) for name in ("class", "role", "type", "style"))
-            kind = (element.tag, *says, above.tag, above.get("class"), *sorted(element.keys()))
+            says = (element.get(name) for name in ("class", "role", "type"))
+            style = NUMBER.sub("", element.get("style", ""))
+            parent = (above.tag, above.get("class"))
+            kind = (element.tag, *says, style, *parent, *sorted(element.keys()))
             if kind not in seen:
                 seen.add(kind)
                 found.add(page)

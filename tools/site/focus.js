@@ -19,24 +19,24 @@ const scrolls = (element) => {
   return (roams(overflowX) && element.scrollWidth > element.clientWidth)
     || (roams(overflowY) && element.scrollHeight > element.clientHeight);
 };
-const faults = [];
 document.activeElement?.blur();
 const kinds = new Map(); // a page of an index has a thousand links that are styled alike
 const candidates = [...document.querySelectorAll("body *")].filter((element) =>
   element.matches("a[href], button, input, select, textarea, summary, [tabindex]:not([tabindex='-1'])")
-  || scrolls(element));
-for (const element of candidates) {
+  || scrolls(element)).filter((element) => {
   const kind = [element, element.parentElement, element.parentElement?.parentElement]
     .map((e) => `${e?.localName}.${e?.className}`).join(" ");
   kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-  if (kinds.get(kind) > 8) continue;
-  const before = look(element);
+  return kinds.get(kind) <= 8;
+});
+const before = candidates.map(look); // all at once, as each change of the focus costs a style
+const faults = candidates.flatMap((element, i) => {
   element.focus({ preventScroll: true });
-  if (document.activeElement !== element) continue; // folded away, or no stop of the keyboard
-  if (!element.matches(":focus-visible")) faults.push(`${describe(element)}: is not :focus-visible`);
-  else if (!shown(element)) faults.push(`${describe(element)}: hidden while it has the focus`);
-  else if (look(element) === before) faults.push(`${describe(element)}: looks as without the focus`);
-  element.blur();
-}
+  if (document.activeElement !== element) return []; // folded away, or no stop of the keyboard
+  if (!element.matches(":focus-visible")) return [`${describe(element)}: is not :focus-visible`];
+  if (!shown(element)) return [`${describe(element)}: hidden while it has the focus`];
+  return look(element) === before[i] ? [`${describe(element)}: looks as without the focus`] : [];
+});
+document.activeElement?.blur();
 scrollTo(0, 0);
 return faults;
