@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from urllib.parse import urldefrag
 
 import pytest
@@ -17,13 +18,15 @@ from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, labels, lessons, relative
 from tools.build_book import SITE
+from tools.check_html import anchors_of, parsed
 
 PAGE = (BOOK / "reference" / "how-to-cite.md").read_text("utf-8")
 BUILD = ["-m", "sphinx", "-q", "-W", "-n", "--keep-going"]
 
 
-def read(address):
-    return BeautifulSoup((SITE / address).read_text("utf-8"), "lxml")
+@cache
+def anchors(page):
+    return anchors_of(SITE / page)[SITE / page]
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +49,12 @@ class TestInventory:
     def test_every_label_of_the_sources_is_listed_and_its_address_exists(self, inventory):
         places = {label: f"{page}.html" for label, page in labels().items()}
         assert len(places) > 150
-        anchors = {page: {n["id"] for n in read(page).find_all(id=True)} for page in
-                   {*places.values()}}  # fmt: skip
         for label, page in places.items():
             address, title = inventory["std:label"][label]
             where, anchor = urldefrag(address)
             assert where == page, label
             assert anchor == (f"equation-{label}" if label.startswith("eq-") else label)
-            assert anchor in anchors[page], label
+            assert anchor in anchors(page), label
             assert title not in {"", "-"}, label
 
     def test_every_example_is_listed(self, inventory):
@@ -83,7 +84,7 @@ class TestAnotherBook:
         assert len(links) == 5
         for text, address in links.items():
             path, anchor = urldefrag(address[address.index(str(SITE)) :])
-            assert read(path).find(id=anchor), text
+            assert anchor in anchors(path), text
 
     def test_a_name_that_is_not_there_is_a_problem(self, tmp_path):
         (settings,) = re.findall(r"```python\n(extensions.*?)```", PAGE, re.S)
@@ -97,14 +98,15 @@ class TestAnotherBook:
 
 class TestPrograms:
     def data(self, address):
-        (script,) = read(address).find_all("script", type="application/ld+json")
-        return json.loads(script.string)
+        (script,) = parsed(SITE / address).xpath("//script[@type='application/ld+json']")
+        return json.loads(script.text)
 
     def test_every_lesson_is_a_learning_resource_and_says_what_its_head_says(self):
         for page in lessons():
             data = self.data(f"{relative(page)}.html")
             assert data["@type"] == "LearningResource"
-            facts = read(f"{relative(page)}.html").select_one(".facts").text
+            (head,) = parsed(SITE / f"{relative(page)}.html").find_class("facts")
+            facts = head.text_content()
             level, minutes = re.search(r"Level (\S+), about (\d+) minutes", facts).groups()
             assert data["educationalLevel"] == f"Level {level}"
             assert data["timeRequired"] == f"PT{minutes}M"
@@ -133,4 +135,4 @@ class TestPrograms:
             path, anchor = urldefrag(address)
             path += "index.html" if path.endswith("/") else ""
             assert (SITE / path).is_file(), address
-            assert not anchor or read(path).find(id=anchor), address
+            assert not anchor or anchor in anchors(path), address

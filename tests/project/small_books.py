@@ -1,6 +1,8 @@
 """Small books with the settings, the extensions and the build command of the real one."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,8 @@ from pathlib import Path
 
 from tests.pages.sources import ROOT
 
+DATA = Path("selfattn_ref", "worked_examples", "data")
+EXAMPLES = ("SA001", "SA002", "SA009")  # the last calls attention alone, as the checker asks for
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
 
 
@@ -18,7 +22,10 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
 
 
 def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
-    """Write the sources of a book of the given pages."""
+    """Write the sources of a book of the given pages.
+
+    It has few of the worked examples and of the tests of theorems: the site shows each of them.
+    """
     for name in (
         "selfattn_ref",
         "tools",
@@ -32,6 +39,16 @@ def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
         "tests/examples",
     ):
         shutil.copytree(ROOT / name, folder / name)
+    kept = {*EXAMPLES, *re.findall(r"SA\d{3}", f"{pages}")}
+    ledger = folder / "derivations" / "released.json"
+    released = json.loads(ledger.read_text("utf-8"))
+    for name in released.keys() - kept:
+        released[name] = None
+        (folder / DATA / f"{name}.json").unlink(missing_ok=True)
+    ledger.write_text(json.dumps(released))
+    for path in (folder / "tests" / "theorems").glob("test_*.py"):
+        if path.stem != "test_concepts":
+            path.unlink()
     files = (
         "_config.yml",
         "requirements.txt",
