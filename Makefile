@@ -41,7 +41,7 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
 	@bash tools/numpy.sh '$(NUMPY)'
 
-test-project: book ## Build small books with defects and with changes, run cells and notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
+test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
 	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py cells.py incremental.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py record.py reproduce.py)
 
 test-faults: $(READY) ## Break a miniature of the book in every way that is known: each is refused in one line, or survived

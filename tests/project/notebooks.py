@@ -1,4 +1,4 @@
-"""The notebook of every lesson runs alone and prints what its page prints: `make test-project`."""
+"""The notebook of a lesson runs alone, prints what its page prints, and first what goes in."""
 
 import base64
 import json
@@ -9,22 +9,44 @@ import sys
 import xml.etree.ElementTree as ET
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import NamedTuple
 
 import nbformat
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from selfattn_ref.worked_examples import load
 from tests.pages.sources import lessons, relative
 from tools.build_book import SITE
 from tools.wheel import WHEEL
 
 NAMES = [relative(page) for page in lessons()]
 EVERY_LESSON = pytest.mark.parametrize("name", NAMES)
-# Without Jupyter: a cell after the other, in one process that knows the wheel and NumPy only.
+NUMBER = re.compile(r"[-−]?\d+\.?\d*(?:e[-+]?\d+)?")
+# Why an input need not be printed where it is used.
+ELSEWHERE = {
+    ("concepts/attention-equation", "SA037"): "starts from queries, keys and values, which are",
+    ("beyond/many-heads", "SA026"): "an exercise that starts from queries, keys and values, too",
+}
+# Without Jupyter: a cell after the other, in one process that knows the wheel and NumPy only. The
+# inputs of the examples remember what has been used: an example and the name of an input.
 RUN = """
-import ast, contextlib, io, json, sys
+import ast, contextlib, dataclasses, io, json, sys
 sys.path.insert(0, sys.argv[1])
-names, printed = {"__name__": "__main__"}, []
+from selfattn_ref import worked_examples
+load, used = worked_examples.load, set()
+class Inputs(dict):
+    def __getitem__(self, name):
+        used.add((self.example, name))
+        return super().__getitem__(name)
+def noted(name):
+    inputs = Inputs(load(name).inputs)
+    inputs.example = name
+    return dataclasses.replace(load(name), inputs=inputs)
+worked_examples.load = noted
+names, printed, uses = {"__name__": "__main__"}, [], []
 for number, code in enumerate(json.load(sys.stdin)):
     lines = ast.parse(code)
     last = [lines.body.pop().value] if lines.body and isinstance(lines.body[-1], ast.Expr) else []
@@ -36,8 +58,9 @@ for number, code in enumerate(json.load(sys.stdin)):
             if value is not None and not hasattr(value, "_repr_html_"):
                 print(repr(value))
     printed.append(said.getvalue())
+    uses.append(sorted(used))
 strange = sorted({"book", "matplotlib", "IPython"} & set(sys.modules))
-json.dump({"printed": printed, "strange": strange}, sys.stdout)
+json.dump({"printed": printed, "uses": uses, "strange": strange}, sys.stdout)
 """
 
 
@@ -75,27 +98,99 @@ def ran(tmp_path_factory):
         return dict(zip(NAMES, pool.map(run, NAMES), strict=True))
 
 
+@cache
 def page_of(name):
+    return BeautifulSoup((SITE / f"{name}.html").read_text("utf-8"), "lxml").main
+
+
+@cache
+def cells_of(name):
     """Return the visible cells of a page: their code, and what they print."""
-    page = BeautifulSoup((SITE / f"{name}.html").read_text("utf-8"), "lxml")
     return [
         (
             cell.select_one("[class*=highlight-] pre").text.strip("\n"),
             "".join(pre.text for pre in cell.select(".output pre")).rstrip(),
         )
-        for cell in page.select("main div.cell")
+        for cell in page_of(name).select("div.cell")
         if cell.select_one(".cell_input, .folded")
     ]
+
+
+class Step(NamedTuple):
+    """What a page has printed by the end of a cell, and what that cell is the first to use."""
+
+    text: str
+    used: set[tuple[str, str]]  # an example, the name of an input
+
+
+def steps_of(ran):
+    """Return the steps of a notebook that has been run."""
+    steps, text, before = [], "", set()
+    for printed, uses in zip(ran["printed"], ran["uses"], strict=True):
+        text, used = text + printed, {(example_id, name) for example_id, name in uses}
+        steps.append(Step(text, used - before))
+        before = used
+    return steps
+
+
+def printed_rows(array, text):
+    """Tell of each row of a matrix, or each number of a vector, whether a text has it."""
+    printed = np.array([float(n.replace("−", "-")) for n in NUMBER.findall(text)])
+    rows = np.round(array, 4).reshape(-1, array.shape[-1] if array.ndim > 1 else 1)
+    if printed.size < rows.shape[-1]:
+        return [False] * len(rows)
+    windows = np.lib.stride_tricks.sliding_window_view(printed, rows.shape[-1])
+    return [bool((np.abs(windows - row) < 1e-9).all(axis=-1).any()) for row in rows]
+
+
+def hidden_inputs(steps):
+    """Name the arrays of numbers that are not printed, or only after something else.
+
+    A page may use, and print, some rows of a matrix first and the others later.
+    """
+    hidden = []
+    for number, (text, used) in enumerate(steps):
+        before = steps[number - 1].text if number else ""
+        text = next((step.text for step in steps[number:] if step.text != before), text)
+        for example_id, name in sorted(used):
+            array = load(example_id).inputs[name]
+            if isinstance(array, np.ndarray) and array.dtype == float:
+                at_first, at_last = printed_rows(array, text), printed_rows(array, steps[-1].text)
+                enough = any(at_first) if array.ndim > 1 else all(at_first)
+                if not (enough and all(at_last)):
+                    hidden.append((example_id, name))
+    return hidden
 
 
 class TestNotebook:
     @EVERY_LESSON
     def test_it_prints_what_the_page_prints(self, ran, name):
         assert isinstance(ran[name], dict), ran[name]
-        shown = [printed for _, printed in page_of(name)]
+        shown = [printed for _, printed in cells_of(name)]
         assert [text.rstrip() for text in ran[name]["printed"]][2:] == shown
         assert [said(cell).rstrip() for cell in code_of(name)][2:] == shown
         assert ran[name]["strange"] == []
+
+    @EVERY_LESSON
+    def test_what_goes_in_is_printed_before_what_comes_out(self, ran, name):
+        hidden = [
+            (example_id, used)
+            for example_id, used in hidden_inputs(steps_of(ran[name]))
+            if (name, example_id) not in ELSEWHERE
+        ]
+        assert not hidden, f"{name}: print these before anything that follows from them"
+
+    def test_a_hidden_input_is_noticed(self):
+        used = {("SA036", "words"), ("SA036", "embeddings")}
+        text = "money [2. 0.], bank [1. 1.], grows [1. 0.], river [0. 2.], flows [0. 1.]"
+        assert hidden_inputs([Step(text, used)]) == []
+        assert hidden_inputs([Step("", set()), Step(text, used)]) == []
+        less = text.replace("river [0. 2.]", "")
+        assert hidden_inputs([Step(less, used), Step(text, set())]) == []
+        hidden = [("SA036", "embeddings")]
+        assert hidden_inputs([Step(less, used)]) == hidden
+        assert hidden_inputs([Step("", used), Step(text, set())]) == []
+        assert hidden_inputs([Step("7", used), Step(text, set())]) == hidden
 
     @EVERY_LESSON
     def test_its_code_is_that_of_the_page(self, name):
@@ -103,7 +198,7 @@ class TestNotebook:
         assert install.splitlines()[1] == f"# %pip install ./{WHEEL}"
         assert printing.endswith("linewidth=76)")
         code = [re.sub(r"\A# Solution of exercise [\d.]+\n", "", cell) for cell in cells]
-        assert code == [lines for lines, _ in page_of(name)]
+        assert code == [lines for lines, _ in cells_of(name)]
 
     @EVERY_LESSON
     def test_no_role_is_left_and_no_macro_of_the_book(self, name):
@@ -130,7 +225,7 @@ class TestNotebook:
 
     @EVERY_LESSON
     def test_numbers_are_those_of_the_page(self, name):
-        page = BeautifulSoup((SITE / f"{name}.html").read_text("utf-8"), "lxml").main
+        page = page_of(name)
         text = "\n".join(c.source for c in notebook(name).cells if c.cell_type == "markdown")
         kinds = [kind.text for kind in page.select(".statement .kind, .exercise .kind")]
         assert re.findall(r"^\*\*((?:[A-Z][a-z]+) [\d.]*\d)\.\*\*", text, re.M) == kinds
