@@ -16,6 +16,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from jupyter_cache.cache.db import NbCacheRecord
 from jupyter_cache.cache.main import JupyterCacheBase
 from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
@@ -41,18 +42,15 @@ class Cache(JupyterCacheBase):  # type: ignore[misc]
     def truncate_caches(self) -> None:
         """Drop nothing; `book/_ext/execution.py` drops whole caches."""
 
-    def has(self, page: int) -> bool:
-        """Tell whether the result of a page is there; drop one that was cut short."""
-        record = self.get_cached_project_nb(page)
-        if record is None:
-            return False
+    def missing(self, page: int) -> str | None:
+        """Return the key under which the result of a page is not; drop one that was cut short."""
+        _, key = self.create_hashed_notebook(self.get_project_notebook(page).nb)
         try:
-            self.get_cache_bundle(record.pk)
+            self.get_cache_bundle(NbCacheRecord.record_from_hashkey(key, self.db).pk)
         except (KeyError, ValueError):
-            cut = self._get_notebook_path_cache(record.hashkey).parent
-            shutil.rmtree(cut, ignore_errors=True)
-            return False
-        return True
+            shutil.rmtree(self._get_notebook_path_cache(key).parent, ignore_errors=True)
+            return f"{key}"
+        return None
 
 
 class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no types
@@ -92,11 +90,12 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
     cache = Cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
     pages = [str(path) for path in paths if has_cells(path)]
-    missing = []
+    missing: dict[str, list[ProcessData]] = {}  # pages that have their cells in common
     for page in pages:
         one = cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
-        if not cache.has(one.pk):
-            missing.append(ProcessData(one.pk, one.uri, cache, TIMEOUT, False))
+        if key := cache.missing(one.pk):
+            data = ProcessData(one.pk, one.uri, cache, TIMEOUT, False)
+            missing.setdefault(key, []).append(data)
     set_environment()
     if not missing:
         return
@@ -104,8 +103,9 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
     context = multiprocessing.get_context("fork" if kernels.start() else None)
     multiprocessing.log_to_stderr(logging.INFO + 1)
     pool = ProcessPoolExecutor(min(WORKERS, len(missing)), context, watch_parent)
-    for one in missing:
-        RUNNING[Path(one.uri)] = pool.submit(Worker(), one)
+    for first, *others in missing.values():
+        running = pool.submit(Worker(), first)
+        RUNNING.update({Path(one.uri): running for one in (first, *others)})
     pool.shutdown(wait=False)
 
 

@@ -77,6 +77,14 @@ def read(site: Path, name: str) -> Tag:
     return main
 
 
+def test_cells_that_two_pages_have_in_common_are_executed_once(
+    small_book: Callable[[str], Any],
+) -> None:
+    _, built = small_book("lesson")
+    assert built.stdout.count("Execution Successful") == 1
+    assert built.stdout.count("Using cached notebook") == 2
+
+
 class TestLesson:
     def test_its_address_has_no_folder_of_the_sources(self, site: Path) -> None:
         assert (site / "concepts" / "first.html").is_file()
