@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tools.site.visit import LISTEN, launched
 
@@ -16,15 +16,25 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """Keep a window in which tabs are opened: each in one of its own costs twice as much."""
+    context = browser.new_context()
+    context.add_init_script(LISTEN)
+    context.new_page()  # with the last tab, the process that draws would go
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    page = browser.new_page()
+def page(window: BrowserContext) -> Iterator[Page]:
+    page = window.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.add_init_script(LISTEN)
     yield page
     assert page.evaluate("window.violations") == []
     assert errors == []
+    page.evaluate("location.protocol === 'about:' || localStorage.clear()")
     page.close()
 
 
