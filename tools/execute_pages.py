@@ -34,6 +34,7 @@ WORKERS = CORES + 1  # a kernel waits for a moment while it starts and ends
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 KERNELS = dict.fromkeys(THREADS, "1")
+READER = {"type": "plugin", "name": "myst_nb_md"}
 
 
 class Cache(JupyterCacheBase):  # type: ignore[misc]
@@ -87,26 +88,29 @@ def wait_for(page: Path) -> None:
 
 def execute(chosen: Iterable[Path] | None = None) -> None:
     """Begin to execute what is missing of some pages or of all; the worker says where it is."""
+    set_environment()
     cache = Cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
-    pages = [str(path) for path in paths if has_cells(path)]
-    missing: dict[str, list[ProcessData]] = {}  # pages that have their cells in common
-    for page in pages:
-        one = cache.add_nb_to_project(page, read_data={"type": "plugin", "name": "myst_nb_md"})
-        if key := cache.missing(one.pk):
-            data = ProcessData(one.pk, one.uri, cache, TIMEOUT, False)
-            missing.setdefault(key, []).append(data)
-    set_environment()
-    if not missing:
-        return
+    pool: ProcessPoolExecutor | None = None
+    begun: dict[str, Future[None]] = {}  # two pages may have their cells in common
+    for path in filter(has_cells, paths):
+        page = cache.add_nb_to_project(str(path), read_data=READER)
+        if key := cache.missing(page.pk):
+            if key not in begun:
+                pool = pool or workers()
+                data = ProcessData(page.pk, page.uri, cache, TIMEOUT, False)
+                begun[key] = pool.submit(Worker(), data)
+            RUNNING[Path(page.uri)] = begun[key]
+    if pool:
+        pool.shutdown(wait=False)
+
+
+def workers() -> ProcessPoolExecutor:
+    """Start the processes that execute pages."""
     # A copy of this process knows where to ask for a kernel.
     context = multiprocessing.get_context("fork" if kernels.start() else None)
     multiprocessing.log_to_stderr(logging.INFO + 1)
-    pool = ProcessPoolExecutor(min(WORKERS, len(missing)), context, watch_parent)
-    for first, *others in missing.values():
-        running = pool.submit(Worker(), first)
-        RUNNING.update({Path(one.uri): running for one in (first, *others)})
-    pool.shutdown(wait=False)
+    return ProcessPoolExecutor(WORKERS, context, watch_parent)
 
 
 def watch_parent() -> None:

@@ -61,7 +61,7 @@ def link(name: str) -> str:
 
 def of_example(name: str) -> dict[str, Any]:
     """Return all that can be checked of an example, and what is needed to judge it."""
-    from selfattn_ref.worked_examples import Tolerance, load, slips
+    from selfattn_ref.worked_examples import Tolerance, load
     from selfattn_ref.worked_examples._files import file_content
     from selfattn_ref.worked_examples._tolerance import by_call, by_dtype
 
@@ -104,7 +104,7 @@ def of_example(name: str) -> dict[str, Any]:
             answer["conventions"] = _conventions(call, part)
             if call.function == ATTENTION:
                 allowed = limits("float64") + example.tolerance[0]
-                answer["slips"] = _outputs(call, found["slips"], slips.SLIPS.values(), allowed)
+                answer["slips"] = _outputs(call, found["slips"], allowed)
             found["answers"].append(answer)
     for given, value in example.expected.items():
         limits = by_dtype(exactly, value)
@@ -158,25 +158,23 @@ def _by_row(limits: NDArray[Any]) -> list[float]:
     return written[:1] if len(set(written)) == 1 else written
 
 
-def _outputs(
-    call: Any, effects: dict[str, str], slips: Any, limits: NDArray[Any]
-) -> list[dict[str, Any]]:
+def _outputs(call: Any, effects: dict[str, str], limits: NDArray[Any]) -> list[dict[str, Any]]:
     """Return what the slips that go wrong at a call give, the same output once.
 
     An entry that is right is written as expected, and one that is not with 10 digits, which the
     script allows for.
     """
+    from selfattn_ref.worked_examples.slips import _wrong
+
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for slip in slips:
-        if call.differs_from(slip):
-            output = slip(*call.args, **call.kwargs)
-            written = _digits(output, 10)
-            if output.shape == call.expected.shape:
-                right = np.isclose(output, call.expected, rtol=0, atol=limits, equal_nan=True)
-                written = np.where(right, call.expected, written)
-            new = {"ids": [], "shape": output.shape, "output": written.ravel().tolist()}
-            groups.setdefault((output.shape, written.tobytes()), new)["ids"].append(slip.id)
-            effects[slip.id] = slip.effect
+    for slip, output in _wrong(call).items():
+        written = _digits(output, 10)
+        if output.shape == call.expected.shape:
+            right = np.isclose(output, call.expected, rtol=0, atol=limits, equal_nan=True)
+            written = np.where(right, call.expected, written)
+        new = {"ids": [], "shape": output.shape, "output": written.ravel().tolist()}
+        groups.setdefault((output.shape, written.tobytes()), new)["ids"].append(slip.id)
+        effects[slip.id] = slip.effect
     return list(groups.values())
 
 
