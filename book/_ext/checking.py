@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 from frame import THEME, copy_script
-from incremental import is_partial
 from numpy.typing import NDArray
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -204,10 +203,8 @@ class Checker(SphinxDirective):
         return [nodes.raw("", form, format="html")]
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the script of the page, and one with the data of each example."""
-    if exception is not None or app.builder.format != "html" or is_partial(app):
-        return
     from selfattn_ref.worked_examples import ids
 
     folder = Path(app.outdir, "_static", "checks")
@@ -221,6 +218,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
+    app.setup_extension("apart")
     app.add_directive("checker", Checker)
-    app.connect("build-finished", write)
+    app.connect("apart", write)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from fonts import packaged
-from incremental import is_partial
 from sphinx.application import Sphinx
 
 SHARES = ((0.22, 0.17, 0.05, 1.0), (0.51, 0.12, 0.02, 0.75), (0.79, 0.07, -0.08, 0.55))
@@ -59,20 +58,21 @@ def draw(target: Path, width: int, height: int, title: tuple[str, ...] = ()) -> 
     figure.savefig(target, facecolor=palette.PAPER.light, metadata={"Software": None})
 
 
-def write_icons(app: Sphinx, exception: Exception | None) -> None:
+def write_icons(app: Sphinx) -> None:
     """Put the icon and the card into the site."""
-    if exception is None and app.builder.format == "html" and not is_partial(app):
-        static = Path(app.outdir, "_static")
-        draw(static / "icon.png", 180, 180)
-        title = (
-            str(app.config.html_title or app.config.project),
-            "What attention does to words, from first principles.",
-            "Every number computed, tested and citable.",
-        )
-        draw(static / "card.png", 1200, 630, title)
+    static = Path(app.outdir, "_static")
+    static.mkdir(parents=True, exist_ok=True)
+    draw(static / "icon.png", 180, 180)
+    title = (
+        str(app.config.html_title or app.config.project),
+        "What attention does to words, from first principles.",
+        "Every number computed, tested and citable.",
+    )
+    draw(static / "card.png", 1200, 630, title)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.connect("build-finished", write_icons)
+    app.setup_extension("apart")
+    app.connect("apart", write_icons)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -19,7 +19,6 @@ import numpy as np
 from arithmetic import NOT_FULL, equals, factor, short
 from docutils import nodes
 from frame import copy_script
-from incremental import is_partial
 from numpy.typing import NDArray
 from relations import Made, Matrix, Relations, World, close
 from sphinx.application import Sphinx
@@ -672,16 +671,15 @@ def mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
         doctree += nodes.raw("", text, format="html")
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the script of each example."""
-    if exception is None and app.builder.format == "html" and not is_partial(app):
-        folder = Path(app.outdir, "_static", "traces")
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in sorted(DATA.glob("SA*.json")):
-            facts = json.dumps(trace_of(path).document(), ensure_ascii=False, separators=(",", ":"))
-            (folder / f"{path.stem}.js").write_text(
-                f'bookTrace.take("{path.stem}",{facts});\n', encoding="utf-8"
-            )
+    folder = Path(app.outdir, "_static", "traces")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(DATA.glob("SA*.json")):
+        facts = json.dumps(trace_of(path).document(), ensure_ascii=False, separators=(",", ":"))
+        (folder / f"{path.stem}.js").write_text(
+            f'bookTrace.take("{path.stem}",{facts});\n', encoding="utf-8"
+        )
 
 
 def write_script(app: Sphinx) -> None:
@@ -701,8 +699,9 @@ def load_script(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
+    app.setup_extension("apart")
     app.connect("builder-inited", write_script)
     app.connect("doctree-resolved", mark)
     app.connect("html-page-context", load_script, priority=600)  # after the other figures
-    app.connect("build-finished", write)
+    app.connect("apart", write)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

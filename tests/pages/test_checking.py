@@ -79,9 +79,8 @@ class Engine:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
-    html = SimpleNamespace(format="html")
-    app: Any = SimpleNamespace(outdir=str(site), builder=html, config=SimpleNamespace())
-    checking.write(app, None)
+    app: Any = SimpleNamespace(outdir=str(site))
+    checking.write(app)
     return site / "_static" / "checks"
 
 
