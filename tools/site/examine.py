@@ -18,7 +18,7 @@ from tools.site.visit import Mode, Tab, Visit, launched
 
 EVERY_MODULE = (access, figures, layout, paper, traffic)  # they fill BUDGETS
 PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
-NUMBER = re.compile(r"[\d.]+")
+PERCENT = re.compile(r"[\d.]+%")
 Examined = tuple[list[Row], dict[str, float]]  # and the seconds of each budget
 
 
@@ -36,7 +36,7 @@ def first_of_their_kind(site: Path, pages: Iterable[str]) -> set[str]:
         ):
             above = element if element.getparent() is None else element.getparent()
             says = (element.get(name) for name in ("class", "role", "type"))
-            style = NUMBER.sub("", element.get("style", ""))
+            style = PERCENT.sub("%", element.get("style", ""))
             parent = (above.tag, above.get("class"))
             kind = (element.tag, *says, style, *parent, *sorted(element.keys()))
             if kind not in seen:
