@@ -5,16 +5,19 @@ one system of type, folded by `details`, which needs no script.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any
 
 import frame
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from pybtex.plugin import find_plugin, register_plugin
+from pygments.formatters import HtmlFormatter
+from pygments.token import STANDARD_TYPES, Text
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.highlighting import PygmentsBridge
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
@@ -29,6 +32,9 @@ AGREES = re.compile(r'class="checked">(SA\d{3}) checked: (.*?) agrees? \((.*?)\)
 DOCSTRING_REFERENCE = re.compile(r"R[0-9a-f]{12}-(\d+)")
 GLOSSARY = "book/reference/glossary"
 BIBLIOGRAPHY = "book/reference/bibliography"
+# The kinds of tokens, by their short names, of which the style sheet says how they look.
+SHEET = (frame.THEME / "page.css").read_text("utf-8")
+COLORED = {*re.findall(r"\w+", " ".join(re.findall(r"^\.highlight :is\((.+?)\)", SHEET, re.M)))}
 COMMENT = re.compile(r'(?<=<span class="c1">)[^<]*')
 ROLES = {
     **{name: name for name in ("query", "key", "value", "score", "weight", "context")},
@@ -38,6 +44,18 @@ ROLES = {
 ROLE = re.compile(rf"\b({'|'.join(ROLES)})s?\b", re.I)
 STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 NOTED = re.compile(r"book/(concepts|causal|beyond|scaling|analogies)/")
+
+
+class CodeFormatter(HtmlFormatter):  # type: ignore[misc]  # it has no types
+    """Marks in code what the style sheet colors and nothing else: one token of five."""
+
+    def format(self, tokensource: Iterable[tuple[Any, str]], outfile: IO[str]) -> None:
+        """Write the tokens."""
+        kinds = (
+            (kind if STANDARD_TYPES.get(kind) in COLORED else Text, text)
+            for kind, text in tokensource
+        )
+        super().format(kinds, outfile)
 
 
 class margin_notes(nodes.General, nodes.Element):  # type: ignore[misc]
@@ -466,6 +484,7 @@ def remember_plugins() -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     remember_plugins()
+    PygmentsBridge.html_formatter = CodeFormatter
     app.add_node(margin_notes, html=(visit_notes, depart_notes))
     app.add_node(margin_note, html=(visit_note, depart_note))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
