@@ -46,8 +46,8 @@ STATEMENTS = (*NODE_TYPES.values(), unenumerable_node)
 NOTED = re.compile(r"book/(concepts|causal|beyond|scaling|analogies)/")
 
 
-class CodeFormatter(HtmlFormatter):  # type: ignore[misc]  # it has no types
-    """Marks in code what the style sheet colors and nothing else: one token of five."""
+class CodeFormatter(HtmlFormatter):  # type: ignore[misc]  # Pygments has no types
+    """Marks what the style sheet colors in code and nothing else: one token in five."""
 
     def format(self, tokensource: Iterable[tuple[Any, str]], outfile: IO[str]) -> None:
         """Write the tokens."""

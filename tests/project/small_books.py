@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.pages.sources import ROOT
 
 DATA = Path("selfattn_ref", "worked_examples", "data")
-EXAMPLES = ("SA001", "SA002", "SA009")  # the last calls attention alone, as the checker asks for
+EXAMPLES = ("SA001", "SA002", "SA009")  # the checker begins with SA009: attention and no more
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
 
 

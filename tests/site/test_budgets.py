@@ -157,6 +157,13 @@ def test_every_budget_has_a_defect_of_its_own() -> None:
     assert [budget.name for budget in BUDGETS] == list(DEFECTS)
 
 
+def test_a_page_is_of_another_kind_for_what_it_has_and_not_for_how_dark(tmp_path: Path) -> None:
+    cell = '<table><tr><td style="--a:{}%;--role:var(--{})">1</td></tr></table>'
+    for name, share, role in (("a", 20, "key"), ("b", 31, "key"), ("c", 20, "value")):
+        (tmp_path / name).write_text(cell.format(share, role), encoding="utf-8")
+    assert first_of_their_kind(tmp_path, ["a", "b", "c"]) == {"a", "c"}
+
+
 @pytest.mark.parametrize(
     "name, old, new, told", [(name, *case) for name, cases in DEFECTS.items() for case in cases]
 )
