@@ -22,7 +22,6 @@ from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
 from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
 from traitlets.config import Config
 
-from tools import kernels
 from tools.fingerprint import cache_folder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -107,10 +106,8 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
 
 def workers() -> ProcessPoolExecutor:
     """Start the processes that execute pages."""
-    # A copy of this process knows where to ask for a kernel.
-    context = multiprocessing.get_context("fork" if kernels.start() else None)
     multiprocessing.log_to_stderr(logging.INFO + 1)
-    return ProcessPoolExecutor(WORKERS, context, watch_parent)
+    return ProcessPoolExecutor(WORKERS, initializer=watch_parent)
 
 
 def watch_parent() -> None:

@@ -9,9 +9,7 @@ import json
 import os
 import sys
 import threading
-from contextlib import suppress
 from importlib import import_module
-from importlib.util import find_spec
 
 from jupyter_book.config import get_final_config
 from jupyter_book.sphinx import build_sphinx
@@ -27,12 +25,11 @@ def end_with_parent() -> None:
 
 
 def import_extensions() -> None:
-    """Import the extensions that are installed; ours may change until they are used."""
+    """Import the extensions, which takes a second, before there is something to build."""
     given = {"latex_individualpages": False}
-    settings, _ = get_final_config(ROOT / "_config.yml", ROOT, given)
+    settings, _ = get_final_config(user_yaml=ROOT / "_config.yml", sourcedir=ROOT, cli_config=given)
     for name in settings["extensions"]:
-        if find_spec(name.partition(".")[0]):
-            import_module(name)
+        import_module(name)
 
 
 def changed_examples() -> list[str]:
@@ -52,8 +49,7 @@ def main() -> int:
     # A document is a tree that lives as long as the process: to look for garbage in all of them
     # again and again would take half of the time.
     gc.disable()
-    with suppress(Exception):  # what is wrong is told when it is used
-        import_extensions()
+    import_extensions()
     line = sys.stdin.readline()
     if not line:
         return 0  # nobody needs it any more

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 from frame import THEME, copy_script
+from incremental import is_whole
 from numpy.typing import NDArray
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -203,8 +204,10 @@ class Checker(SphinxDirective):
         return [nodes.raw("", form, format="html")]
 
 
-def write(app: Sphinx) -> None:
+def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the script of the page, and one with the data of each example."""
+    if not is_whole(app, exception):
+        return
     from selfattn_ref.worked_examples import ids
 
     folder = Path(app.outdir, "_static", "checks")
@@ -218,7 +221,6 @@ def write(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.setup_extension("apart")
     app.add_directive("checker", Checker)
-    app.connect("apart", write)
+    app.connect("build-finished", write, priority=400)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

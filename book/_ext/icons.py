@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fonts import packaged
+from incremental import is_whole
 from sphinx.application import Sphinx
 
 SHARES = ((0.22, 0.17, 0.05, 1.0), (0.51, 0.12, 0.02, 0.75), (0.79, 0.07, -0.08, 0.55))
@@ -58,8 +59,10 @@ def draw(target: Path, width: int, height: int, title: tuple[str, ...] = ()) -> 
     figure.savefig(target, facecolor=palette.PAPER.light, metadata={"Software": None})
 
 
-def write_icons(app: Sphinx) -> None:
+def write_icons(app: Sphinx, exception: Exception | None) -> None:
     """Put the icon and the card into the site."""
+    if not is_whole(app, exception):
+        return
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
     draw(static / "icon.png", 180, 180)
@@ -73,6 +76,5 @@ def write_icons(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.setup_extension("apart")
-    app.connect("apart", write_icons)
+    app.connect("build-finished", write_icons, priority=400)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -36,6 +36,11 @@ def is_partial(app: Sphinx) -> bool:
     return bool(getattr(app.config, "reread", ()))
 
 
+def is_whole(app: Sphinx, exception: Exception | None = None) -> bool:
+    """Tell whether the whole site is written, and nothing has gone wrong so far."""
+    return exception is None and app.builder.format == "html" and not is_partial(app)
+
+
 def changed(app: Sphinx, env: BuildEnvironment, added: set[str], *_: Any) -> list[str]:
     """Read again what the build asks for, whatever the times of the files say."""
     if is_partial(app):

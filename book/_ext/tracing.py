@@ -19,6 +19,7 @@ import numpy as np
 from arithmetic import NOT_FULL, equals, factor, short
 from docutils import nodes
 from frame import copy_script
+from incremental import is_whole
 from numpy.typing import NDArray
 from relations import Made, Matrix, Relations, World, close
 from sphinx.application import Sphinx
@@ -671,8 +672,10 @@ def mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
         doctree += nodes.raw("", text, format="html")
 
 
-def write(app: Sphinx) -> None:
+def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the script of each example."""
+    if not is_whole(app, exception):
+        return
     folder = Path(app.outdir, "_static", "traces")
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(DATA.glob("SA*.json")):
@@ -699,9 +702,8 @@ def load_script(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
-    app.setup_extension("apart")
     app.connect("builder-inited", write_script)
     app.connect("doctree-resolved", mark)
     app.connect("html-page-context", load_script, priority=600)  # after the other figures
-    app.connect("apart", write)
+    app.connect("build-finished", write, priority=400)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
-from incremental import is_partial
+from incremental import is_whole
 from notebooks import written
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -41,7 +41,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
 
     That is the data of all examples, their notebooks, and the library that these install.
     """
-    if exception is not None or app.builder.format != "html" or is_partial(app):
+    if not is_whole(app, exception):
         return
     from selfattn_ref.worked_examples.__main__ import export
     from tools.wheel import build_wheel

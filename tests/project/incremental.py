@@ -16,7 +16,7 @@ import pytest
 
 from tests.project.lesson_blocks import lesson
 from tests.project.small_books import rebuild
-from tools.build_book import MORE, STATE
+from tools.build_book import COMMIT, MORE, STATE
 
 PAGES = {
     "concepts/first": lesson("first", "1"),
@@ -146,6 +146,21 @@ class TestIncrementalBuild:
         built = rebuild(book)
         assert built.stdout.startswith("Nothing has changed")
         assert built.returncode == 0
+
+
+class TestThePlainCommand:
+    def test_jupyter_book_builds_the_same_site(
+        self, tmp_path: Path, small_book: Callable[[str], Any]
+    ) -> None:
+        folder, _ = small_book("after")
+        command = [f"{Path(sys.executable).with_name('jupyter-book')}", "build", "."]
+        built = subprocess.run(
+            [*command, "--path-output", f"{tmp_path}"], cwd=folder, capture_output=True, text=True
+        )
+        assert built.returncode == 0, built.stdout + built.stderr
+        ours = site(folder)
+        del ours[COMMIT]  # only `make book` names it
+        assert site(tmp_path) == ours
 
 
 class TestTheGoodSite:

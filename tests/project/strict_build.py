@@ -6,12 +6,11 @@ those that do not.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.project.small_books import HEADER, rebuild, write
+from tests.project.small_books import HEADER
 
 
 def cell(code: str, title: str) -> str:
@@ -72,12 +71,3 @@ class TestStrictBuild:
         assert "book/number.md: a cell failed: WorkedExampleMismatch: SA005" in result.stderr
         assert "total: got 6.5351, expected 6.53493" in result.stderr
         assert "book/error.md: a cell failed: ZeroDivisionError" in result.stderr
-
-    def test_what_goes_wrong_beside_the_pages_is_told(self, tmp_path: Path) -> None:
-        write(tmp_path, {"page": ("# A page\n", "")})
-        with (tmp_path / "book/_ext/icons.py").open("a") as icons:
-            icons.write("\ndef draw(*_): raise OSError('no ink')\n")
-        result = rebuild(tmp_path)
-        assert result.returncode == 1
-        assert "no ink" in result.stderr
-        assert "Traceback" not in result.stderr
