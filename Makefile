@@ -11,26 +11,26 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 book: $(READY) ## Build the book into _build/html: every cell executed, every warning an error
-	@$(PY) -m tools.build_book
+	@$(PY) -m press.build.book
 
 check-latex: book ## Typeset every entry of "Cite" with BibTeX and biblatex (needs LaTeX and biber)
-	@$(PY) -m tools.check_latex
+	@$(PY) -m press.measure.latex
 
 check-links: book ## Ask for every address that the book names: whether it is still there
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
 check-site: book ## Measure the budgets of the built site in a browser: weight, access, layout, paper
-	@bash tools/browser.sh -m pytest -n auto --dist worksteal tests/site --confcutdir=tests/site
-	@bash tools/browser.sh -m tools.site
+	@bash press/environments/browser.sh -m pytest -n auto --dist worksteal tests/site --confcutdir=tests/site
+	@bash press/environments/browser.sh -m press.measure.site
 
 lighthouse: book ## Let Lighthouse score the heaviest pages on a phone (needs Node)
-	@bash tools/browser.sh -m tools.site.lighthouse
+	@bash press/environments/browser.sh -m press.measure.lighthouse
 
 pdf: book ## Print the book into one PDF in _build/editions, with a Chromium
-	@bash tools/browser.sh -m tools.edition
+	@bash press/environments/browser.sh -m press.edition.pdf
 
 site: pdf ## Copy the built site to _build/site, with the PDF and links to it: what is published
-	@bash tools/browser.sh -m tools.edition.published
+	@bash press/environments/browser.sh -m press.edition.published
 
 test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest -n auto --dist worksteal
@@ -39,7 +39,7 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/project
 
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
-	@bash tools/numpy.sh '$(NUMPY)'
+	@bash press/environments/numpy.sh '$(NUMPY)'
 
 test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
 	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py kernels.py incremental.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py record.py reproduce.py)
@@ -48,13 +48,13 @@ test-faults: $(READY) ## Break a miniature of the book in every way that is know
 	@$(PY) -m pytest tests/faults --confcutdir=tests/faults
 
 test-peers: ## Compare with PyTorch and JAX, in an environment of their own
-	@bash tools/peers.sh -m pytest tests/peers
+	@bash press/environments/peers.sh -m pytest tests/peers
 
 mutants: $(READY) ## Put every listed slip into the library and require that the tests notice
 	@$(PY) -m tests.mutation
 
 bench: ## Measure speed and memory beside PyTorch and JAX: a table and a figure in _build/bench
-	@bash tools/peers.sh -m benchmarks
+	@bash press/environments/peers.sh -m benchmarks
 
 lint: $(READY) ## Check style (ruff) and types (mypy)
 	@$(PY) -m ruff check .
@@ -66,24 +66,24 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 	@$(PY) -m ruff format .
 
 release: site ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
-	@$(PY) -m tools.release
+	@$(PY) -m press.edition.release
 
 reproduce: $(READY) ## Build the book twice, under conditions that must not matter, and compare every byte
-	@$(PY) -m tools.reproduce
+	@$(PY) -m press.build.reproduce
 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page
-	@$(PY) -m tools.watch_book
+	@$(PY) -m press.build.serve
 
 examples: $(READY) ## Derive every worked example again and compare with its data
 	@$(PY) -m derivations
 
 lock: ## Write requirements.txt anew from requirements.in: newest versions, pinned and hashed
-	@bash tools/lock.sh
+	@bash press/environments/lock.sh
 
 clean: ## Remove the built book, the caches and the environment
 	rm -rf _build $(VENV) .venv-browser .venv-lock .venv-numpy .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a half-made environment is never trusted.
-$(READY): requirements.txt tools/environment.sh
-	@bash tools/environment.sh $(VENV) requirements.txt
+$(READY): requirements.txt press/environments/environment.sh
+	@bash press/environments/environment.sh $(VENV) requirements.txt

@@ -1,14 +1,11 @@
 """The checker: its data is the library's, and its script judges as the library does."""
 
 import gzip
-import importlib
 import io
 import json
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -17,11 +14,10 @@ import pytest
 import quickjs
 from numpy.typing import NDArray
 
+from press.example import checker
 from selfattn_ref.worked_examples import Call, WorkedExampleMismatch, ids, load, slips
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "book" / "_ext"))
-checking = importlib.import_module("checking")
 
 DTYPES: dict[str, Any] = {
     "float64": np.float64,
@@ -37,7 +33,7 @@ class Engine:
 
     def __init__(self, folder: Path) -> None:
         self.context = quickjs.Context()
-        self.context.eval((ROOT / "book/_theme/page/checker.js").read_text("utf-8"))
+        self.context.eval((ROOT / "book/theme/checker.js").read_text("utf-8"))
         self.context.eval("var data = {}; bookChecker.take = (one) => { data[one.id] = one; };")
         for path in folder.glob("*.js"):
             self.context.eval(path.read_text("utf-8"))
@@ -79,8 +75,7 @@ class Engine:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
-    app: Any = SimpleNamespace(outdir=str(site))
-    checking.write(app)
+    checker.write_scripts(site / "_static")
     return site / "_static" / "checks"
 
 
@@ -151,7 +146,7 @@ class TestVerdicts:
             if call.expected is not None
             for answer in (call.conventions or {"": call.expected}).values()
             for key, part in keys(call).items()
-            if (value := checking.arrays_of(answer)[part]).dtype != np.bool_
+            if (value := checker.arrays_of(answer)[part]).dtype != np.bool_
         ]
         checks += [
             (key, lambda x, key=key: example.check(**{key: x}), value)
@@ -299,7 +294,7 @@ class TestReading:
             if call.expected is not None:
                 each = [*call.conventions.values()] or [call.expected]
                 for key, part in keys(call).items():
-                    answers[key] = [checking.arrays_of(one)[part] for one in each]
+                    answers[key] = [checker.arrays_of(one)[part] for one in each]
         for key, values in answers.items():
             for value in values:
                 for text in (repr(value), str(value), repr(value.tolist())):

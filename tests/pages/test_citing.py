@@ -12,13 +12,11 @@ import pytest
 from pybtex.database import parse_string
 from pybtex.plugin import find_plugin
 
+from press.measure.latex import BAD, documents, entries, with_biblatex
+from press.site import citation
+from press.site.citation import AUTHORS, Work
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, ROOT, labels, pages
-from tools.check_latex import BAD, documents, entries, with_biblatex
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import citing
-from citing import AUTHORS, Work
 
 NAME = "Self-attention, computed"
 BOOK_ITSELF = Work(NAME, "1.2.3", "2026-11-20")
@@ -184,13 +182,13 @@ class TestFormats:
 
 class TestDate:
     def test_it_is_that_of_the_release_and_nothing_before(self, tmp_path: Path) -> None:
-        citing.released.cache_clear()
+        citation.released.cache_clear()
         (tmp_path / "CITATION.cff").write_text("version: 1.0.0\n")
-        assert citing.released(tmp_path) == ""
-        citing.released.cache_clear()
+        assert citation.released(tmp_path) == ""
+        citation.released.cache_clear()
         (tmp_path / "CITATION.cff").write_text("version: 1.0.0\ndate-released: 2027-03-04\n")
-        assert citing.released(tmp_path) == "2027-03-04"
-        citing.released.cache_clear()
+        assert citation.released(tmp_path) == "2027-03-04"
+        citation.released.cache_clear()
 
 
 class TestNames:
@@ -201,7 +199,7 @@ class TestNames:
         now = labels()
         lost = {label: page for label, page in kept.items() if now.get(label) != page}
         assert not lost, f"these names are cited, with these pages: {lost}"
-        if citing.released(ROOT):  # then the ledger has all
+        if citation.released(ROOT):  # then the ledger has all
             assert now == kept
 
 

@@ -1,15 +1,12 @@
 """Every erratum names a page, an edition and a test that there are, and has been mended."""
 
 import ast
-import sys
 
 import pytest
 
+from press.reference import errata
 from selfattn_ref import __version__
-from tests.pages.sources import BOOK, ROOT, pages, relative
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import errata
+from tests.pages.sources import ROOT, pages, relative
 
 PAGES = {relative(page): page for page in pages()}
 

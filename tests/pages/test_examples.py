@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,13 +15,12 @@ from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
+from press.example import catalog, data, id_links, tables
+from press.example import page as example_page
+from press.site import sources
 from selfattn_ref import __version__ as VERSION
 from selfattn_ref.worked_examples import ids, load
 from tests.pages.sources import BOOK, ROOT
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import examples
-import source_pages
 
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 DOCUMENTS = {path.stem: json.loads(path.read_text("utf-8")) for path in DATA.glob("SA*.json")}
@@ -62,7 +60,7 @@ class TestTables:
         for name, entry in {**document["inputs"], **document["expected"]}.items():
             if not isinstance(entry["value"], list):
                 continue
-            drawn = BeautifulSoup(examples.tables(name, document), "lxml")
+            drawn = BeautifulSoup(tables.tables(name, document), "lxml")
             for table in drawn("table"):
                 assert len({len(row(["td", "th"])) for row in table("tr")}) == 1, name
             cells = drawn.select("tbody td")
@@ -82,7 +80,7 @@ class TestTables:
     def test_the_list_below_a_table_has_all_digits(self, example_id: str) -> None:
         document = DOCUMENTS[example_id]
         for entry in {**document["inputs"], **document["expected"]}.values():
-            assert eval(examples.digits(entry["value"]), {}) == entry["value"]
+            assert eval(tables.digits(entry["value"]), {}) == entry["value"]
 
     @pytest.mark.parametrize(
         "example_id, name, rows, columns",
@@ -111,7 +109,7 @@ class TestTables:
     def test_heads_are_what_the_description_says(
         self, example_id: str, name: str, rows: str, columns: str
     ) -> None:
-        drawn = BeautifulSoup(examples.tables(name, DOCUMENTS[example_id]), "lxml")
+        drawn = BeautifulSoup(tables.tables(name, DOCUMENTS[example_id]), "lxml")
         heads = {
             scope: " ".join(th.text.replace(" ", "") for th in drawn(scope=scope))
             for scope in ("row", "col")
@@ -119,7 +117,7 @@ class TestTables:
         assert heads == {"row": rows, "col": columns}
 
     def test_an_array_of_more_than_two_dimensions_is_one_table_for_each_matrix(self) -> None:
-        drawn = BeautifulSoup(examples.tables("weights", DOCUMENTS["SA013"]), "lxml")
+        drawn = BeautifulSoup(tables.tables("weights", DOCUMENTS["SA013"]), "lxml")
         captions = [caption.text for caption in drawn("caption")]
         scales = DOCUMENTS["SA013"]["inputs"]["scales"]["value"]
         assert captions == [f"scale {scale}" for scale in scales]
@@ -133,7 +131,7 @@ class TestTables:
         ],
     )
     def test_a_table_says_what_it_is_of(self, example_id: str, name: str, thing: str) -> None:
-        drawn = BeautifulSoup(examples.tables(name, DOCUMENTS[example_id]), "lxml")
+        drawn = BeautifulSoup(tables.tables(name, DOCUMENTS[example_id]), "lxml")
         assert [caption.text for caption in drawn("caption")] == [f"{thing} 0", f"{thing} 1"]
 
 
@@ -143,7 +141,7 @@ class TestPage:
         self, example_id: str
     ) -> None:
         document = DOCUMENTS[example_id]
-        sections = examples.page(document, {document["page"]})
+        sections = example_page.page(document, {document["page"]})
         names = {
             name
             for top in sections
@@ -173,22 +171,22 @@ class TestPage:
         import selfattn_ref
         from selfattn_ref.worked_examples import WorkedExampleMismatch
 
-        assert "80 values" in examples.agreement(DOCUMENTS["SA016"])
+        assert "80 values" in example_page.agreement(DOCUMENTS["SA016"])
         monkeypatch.setattr(selfattn_ref, "causal_mask", lambda n: np.ones((n, n), dtype=bool))
         with pytest.raises(WorkedExampleMismatch, match="SA016"):
-            examples.agreement(DOCUMENTS["SA016"])
+            example_page.agreement(DOCUMENTS["SA016"])
 
     @EVERY_EXAMPLE
     def test_the_function_that_derives_it_has_a_place_on_the_site(self, example_id: str) -> None:
         function = DOCUMENTS[example_id]["derivation"]["function"]
-        page = source_pages.defined_in(ROOT, source_pages.DERIVATIONS)[function]
+        page = sources.defined_in(ROOT, sources.DERIVATIONS)[function]
         assert f"\ndef {function}(" in (ROOT / f"{page}.py").read_text("utf-8")
 
 
 class TestCard:
     def card(self, example_id: str, found: dict[str, Any] = DOCUMENTS, base: str = "") -> str:
         pages = {"causal/masking", *(f"examples/{name}" for name in DOCUMENTS)}
-        parts = examples.card(DOCUMENTS[example_id], pages, found, base)
+        parts = example_page.card(DOCUMENTS[example_id], pages, found, base)
         return "".join(part.astext() for part in parts)
 
     def test_it_says_what_is_certain(self) -> None:
@@ -206,15 +204,15 @@ class TestCard:
         links = re.findall(r'href="\.\./(tests/.*?)\.html#(.*?)"', self.card(example_id))
         assert len(links) == 1 + bool(DOCUMENTS[example_id]["calls"])
         for page, place in links:
-            first, last = source_pages.places((ROOT / f"{page}.py").read_text("utf-8"))[place]
+            first, last = sources.places((ROOT / f"{page}.py").read_text("utf-8"))[place]
             assert first < last
-            assert page in source_pages.SHOWN
+            assert page in sources.SHOWN
 
     def test_the_examples_before_and_after_are_a_step_away(self) -> None:
         assert re.findall(r'href="\.\./(SA\d+)/', self.card("SA016")) == ["SA015", "SA017"]
         first, *_, last = sorted(DOCUMENTS)
         assert len(re.findall(r'href="\.\./SA', self.card(first) + self.card(last))) == 2
-        assert examples.beside("SA016", {"examples/SA016"}) == '<span class="beside"></span>'
+        assert example_page.beside("SA016", {"examples/SA016"}) == '<span class="beside"></span>'
 
     def test_one_that_was_corrected_says_by_which(self) -> None:
         assert "Superseded" not in self.card("SA016")
@@ -224,36 +222,36 @@ class TestCard:
     def test_one_that_is_withdrawn_says_why_and_is_tested_no_more(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(examples, "agreement", lambda data: pytest.fail("it is compared"))
+        monkeypatch.setattr(example_page, "agreement", lambda data: pytest.fail("it is compared"))
         withdrawn = {"on": "2027-01-31", "because": "The mask is upside down.", "see": "SA022"}
         document = {**DOCUMENTS["SA016"], "withdrawn": withdrawn}
-        page = text_of(examples.page(document, set(), DOCUMENTS))
+        page = text_of(example_page.page(document, set(), DOCUMENTS))
         assert "withdrawn  on 2027-01-31: The mask is upside down. See SA022." in page
         assert "−0.505983" in page
         for gone in ("✓ agrees", "Tested in", "Notebook", "Test a function", "Slips"):
             assert gone not in page
-        assert not examples.facets_of(document, "")["function"]
+        assert not catalog.facets_of(document, "")["function"]
 
 
 class TestFilters:
     @EVERY_EXAMPLE
     def test_the_level_is_that_of_the_page_that_teaches_it(self, example_id: str) -> None:
         page = BOOK / f"{DOCUMENTS[example_id]['page']}.md"
-        level = examples.level_in(ROOT, DOCUMENTS[example_id]["page"])
+        level = catalog.level_in(ROOT, DOCUMENTS[example_id]["page"])
         front = page.read_text("utf-8").split("---\n")[1] if page.is_file() else "level: ''"
         assert level == str(yaml.safe_load(front).get("level", ""))
 
     def test_a_row_has_a_class_for_all_that_it_is_found_by(self) -> None:
-        facets = examples.facets_of(DOCUMENTS["SA043"], "2–3")
-        row = examples.catalog_row(DOCUMENTS["SA043"], True, facets)
+        facets = catalog.facets_of(DOCUMENTS["SA043"], "2–3")
+        row = catalog.catalog_row(DOCUMENTS["SA043"], True, facets)
         wanted = {"topic-masking", "function-causal_mask", "kind-convention", "level-2", "level-3"}
         assert wanted <= {*row["classes"]}
         assert {"topic-softmax", "kind-must_raise", "level-1"}.isdisjoint(row["classes"])
 
     def test_every_choice_says_how_many_it_leaves(self) -> None:
-        facets = [examples.facets_of(data, "") for data in DOCUMENTS.values()]
-        form = BeautifulSoup(examples.filters(facets), "lxml")
-        assert [label.find(string=True) for label in form("label")] == [*examples.FACETS.values()]
+        facets = [catalog.facets_of(data, "") for data in DOCUMENTS.values()]
+        form = BeautifulSoup(catalog.filters(facets), "lxml")
+        assert [label.find(string=True) for label in form("label")] == [*catalog.FACETS.values()]
         for option in form.select("[name=function] option")[1:]:
             assert option.text == f"{option['value']} ({len(ids(function=option['value']))})"
         assert len(form.select("[name=function] option")) > 10
@@ -262,9 +260,9 @@ class TestFilters:
 class TestSources:
     @pytest.fixture
     def book(self, tmp_path: Path) -> Path:
-        shutil.copytree(DATA, tmp_path / examples.DATA)
+        shutil.copytree(DATA, tmp_path / data.DATA)
         (tmp_path / "book").mkdir()
-        examples.write_sources(tmp_path)
+        example_page.write_sources(tmp_path)
         return tmp_path
 
     def test_there_is_one_for_every_example(self, book: Path) -> None:
@@ -276,9 +274,9 @@ class TestSources:
         before = (folder / "SA002.md").stat().st_mtime_ns
         (folder / "index.md").write_text("# All\n")
         new = {**DOCUMENTS["SA001"], "id": "SA999", "title": "A new one"}
-        (book / examples.DATA / "SA999.json").write_text(json.dumps(new))
-        (book / examples.DATA / "SA001.json").unlink()
-        examples.write_sources(book)
+        (book / data.DATA / "SA999.json").write_text(json.dumps(new))
+        (book / data.DATA / "SA001.json").unlink()
+        example_page.write_sources(book)
         assert "# SA999: A new one\n" in (folder / "SA999.md").read_text()
         assert not (folder / "SA001.md").exists()
         assert (folder / "index.md").exists()
@@ -304,7 +302,7 @@ class TestIds:
         document = new_document("page", get_default_settings())
         text = nodes.paragraph("", "", *children)
         document += nodes.section("", nodes.title("", "On SA016"), text)
-        examples.link_ids(APP, document, page)
+        id_links.link_ids(APP, document, page)
         return document
 
     def test_every_mention_in_running_text_is_a_link(self) -> None:

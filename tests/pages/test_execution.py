@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from press.build.book import INPUTS
+from press.build.fingerprint import DEPENDENCIES, fingerprint
 from tests.pages.sources import ROOT
-from tools.build_book import INPUTS
-from tools.fingerprint import DEPENDENCIES, fingerprint
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ class TestFingerprint:
         [
             "selfattn_ref/weights.py",
             "selfattn_ref/worked_examples/data/SA005.json",
-            "book/_lib/figures.py",
-            "book/_lib/palette.py",
+            "book/figures/charts.py",
+            "book/figures/palette.py",
             "requirements.txt",
         ],
     )
@@ -70,11 +70,11 @@ class TestFingerprint:
 class TestSphinxIsStartedAhead:
     def test_the_extensions_are_imported_before_a_build_is_asked_for(self) -> None:
         program = (
-            "import sys\nfrom tools.run_sphinx import import_extensions\nimport_extensions()\n"
-            "print(*sys.modules)"
+            "import sys\nfrom press.build.run_sphinx import import_extensions\n"
+            "import_extensions()\nprint(*sys.modules)"
         )
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
         )
         imported = set(done.stdout.split())
-        assert {"myst_nb", "sphinx_proof", "sphinxcontrib.bibtex", "blocks"} <= imported
+        assert {"myst_nb", "sphinx_proof", "sphinxcontrib.bibtex", "press.site.frame"} <= imported

@@ -7,61 +7,61 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from book._lib import figures, palette
-from book._lib.canvas import Array, Canvas, text_width
-from book._lib.figures import Chart
-from book._lib.live.walk import walk
+from book.figures import charts, palette
+from book.figures.canvas import Array, Canvas, text_width
+from book.figures.charts import Chart
+from book.figures.live.walk import walk
 from tests.pages.sources import ROOT
 
 ALT = "Two by two shares; the larger ones, 0.75 each, stand on the diagonal."
 SHARES = np.array([[0.75, 0.25], [0.25, 0.75]])
-STYLE = (ROOT / "book" / "_theme" / "page" / "figures.css").read_text(encoding="utf-8")
+STYLE = (ROOT / "book" / "theme" / "figures.css").read_text(encoding="utf-8")
 
 
-def drawings() -> dict[str, figures.Drawing]:
+def drawings() -> dict[str, charts.Drawing]:
     """Return one drawing of each kind."""
     x = np.linspace(0, 1, 5)
     return {
-        "plane": figures.plane(
+        "plane": charts.plane(
             [("a", (1, 1), "ink")], vectors=[("b", (2, 1), "value")], regions=True,
             moves=[((0, 0), (1, 2), "c", "key")], segments=[((0, 0), (2, 2))],
             limits=(0, 3, 0, 3), x_label="x", y_label="y", alt=ALT,
         ),
-        "heatmaps": figures.heatmaps(
+        "heatmaps": charts.heatmaps(
             [("weights", SHARES, "weight"), ("scores", SHARES - 0.5, "score")], rows=["a", "b"],
             columns=["c", "d"], framed=[(0, 1)], wide=True, alt=ALT,
         ),
-        "masks": figures.heatmaps(
+        "masks": charts.heatmaps(
             [("mask", SHARES > 0.5, "weight"),
              ("masked", np.where(SHARES > 0.5, SHARES, -np.inf), "score")], alt=ALT,
         ),
-        "charts": figures.charts(
+        "charts": charts.charts(
             Chart(x, [("up", x, "ink"), ("down", 1 - x, "ink dashed")], "A", y_label="y",
                   levels=[(0.3, "level")], marks=[(0.5, "half")]),
             Chart(x, title="B", points=[("seen", x, 0.1 + x, "ink")], y_limits=(-1, 3)),
             x_label="x", alt=ALT,
         ),
-        "logarithms": figures.charts(
+        "logarithms": charts.charts(
             Chart(np.geomspace(1, 4096, 9), [("steep", np.geomspace(1, 1e8, 9), "ink")]),
             x_label="x", log_x=True, log_y=True, alt=ALT,
         ),
-        "bars": figures.bars(["a", "b"], [("", SHARES[0], "key")], x_label="y",
+        "bars": charts.bars(["a", "b"], [("", SHARES[0], "key")], x_label="y",
                              levels=[(0.5, "half", "ink")], alt=ALT),
-        "grouped bars": figures.bars(
+        "grouped bars": charts.bars(
             ["a", "b"], [("c", SHARES[0], "key"), ("d", -SHARES[1], "soft")], x_label="y", alt=ALT
         ),
-        "flows": figures.flows(SHARES, ["a", "b"], row=0, taker_title="takes", giver_title="gives",
+        "flows": charts.flows(SHARES, ["a", "b"], row=0, taker_title="takes", giver_title="gives",
                                alt=ALT),
-        "grids": figures.grids(
+        "grids": charts.grids(
             [("before", np.eye(2), []), ("after", SHARES, [("a", (1, 2), "query")])],
             limits=(-1, 3, -1, 3), alt=ALT,
         ),
-        "levels": figures.levels(
+        "levels": charts.levels(
             [("keys", np.array([2.0, 1.0]), [("a", np.array([1.0, 2.0]))], (-1, 0, 1, 2))],
             limits=[(-1, 3, -1, 3)], query_name="query", alt=ALT,
         ),
-        "layers": figures.layers([["base"], ["one", "other"]], [("one", "base")], alt=ALT),
-        "network": figures.network(
+        "layers": charts.layers([["base"], ["one", "other"]], [("one", "base")], alt=ALT),
+        "network": charts.network(
             ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "thin soft"), (1, 0, 1, "soft dashed")],
             alt=ALT,
         ),
@@ -72,7 +72,7 @@ DRAWINGS = drawings()
 EVERY_DRAWING = pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS)
 
 
-def layouts(drawing: figures.Drawing) -> tuple[ET.Element, ET.Element]:
+def layouts(drawing: charts.Drawing) -> tuple[ET.Element, ET.Element]:
     """Return the wide and the narrow layout of a drawing."""
     wide, narrow = ET.fromstring(drawing.html)
     return wide, narrow
@@ -80,23 +80,23 @@ def layouts(drawing: figures.Drawing) -> tuple[ET.Element, ET.Element]:
 
 class TestDrawing:
     @EVERY_DRAWING
-    def test_it_says_what_it_shows_and_its_parts_are_silent(self, drawing: figures.Drawing) -> None:
+    def test_it_says_what_it_shows_and_its_parts_are_silent(self, drawing: charts.Drawing) -> None:
         whole = ET.fromstring(drawing.html)
         assert (whole.get("role"), whole.get("aria-label")) == ("img", ALT)
         assert [part.get("aria-hidden") for part in whole] == ["true", "true"]
 
     def test_a_description_that_says_nothing_is_refused(self) -> None:
         with pytest.raises(ValueError, match="alt must state what the figure shows"):
-            figures.bars(["a"], [("b", np.ones(1), "key")], x_label="y", alt="A bar chart.")
+            charts.bars(["a"], [("b", np.ones(1), "key")], x_label="y", alt="A bar chart.")
 
     def test_a_description_is_escaped(self) -> None:
         alt = f'It says "<a> & b": {ALT}'
-        drawing = figures.bars(["a"], [("", np.ones(1), "key")], x_label="y", alt=alt)
+        drawing = charts.bars(["a"], [("", np.ones(1), "key")], x_label="y", alt=alt)
         assert ET.fromstring(drawing.html).get("aria-label") == alt
 
     @EVERY_DRAWING
     def test_it_has_a_layout_for_the_column_and_one_for_a_phone(
-        self, drawing: figures.Drawing
+        self, drawing: charts.Drawing
     ) -> None:
         wide, narrow = layouts(drawing)
         assert wide.get("class") == "figure-wide"
@@ -107,7 +107,7 @@ class TestDrawing:
             assert float(svg.get("height", "inf")) <= 700
 
     @EVERY_DRAWING
-    def test_no_text_is_smaller_than_twelve_pixels(self, drawing: figures.Drawing) -> None:
+    def test_no_text_is_smaller_than_twelve_pixels(self, drawing: charts.Drawing) -> None:
         for svg in layouts(drawing):
             texts = list(svg.iter("text"))
             sizes = [float(t.get("font-size") or svg.get("font-size", "0")) for t in texts]
@@ -115,7 +115,7 @@ class TestDrawing:
 
     @EVERY_DRAWING
     def test_its_only_colors_are_classes_that_the_style_sheet_defines(
-        self, drawing: figures.Drawing
+        self, drawing: charts.Drawing
     ) -> None:
         assert not re.search(r'\b(fill|stroke|color|style)="|#[0-9a-f]{3}', drawing.html)
         for look in re.findall(r'class="([^"]+)"', drawing.html):
@@ -123,9 +123,7 @@ class TestDrawing:
                 assert f".{name} " in STYLE, f"{name} has no style"
 
     @EVERY_DRAWING
-    def test_it_has_no_ids_that_could_meet_those_of_the_page(
-        self, drawing: figures.Drawing
-    ) -> None:
+    def test_it_has_no_ids_that_could_meet_those_of_the_page(self, drawing: charts.Drawing) -> None:
         assert 'id="' not in drawing.html
         assert "url(" not in drawing.html
 
@@ -154,7 +152,7 @@ class TestTexts:
 
     def test_labels_of_close_points_find_places_apart(self) -> None:
         points = [(name, (1 + k / 50, 1), "ink") for k, name in enumerate(("one", "two", "three"))]
-        drawing = figures.plane(points, limits=(0, 2, 0, 2), alt=ALT)
+        drawing = charts.plane(points, limits=(0, 2, 0, 2), alt=ALT)
         assert all(drawing.html.count(f">{name}<") == 2 for name, _, _ in points)
 
     def test_widths_are_those_of_the_face(self) -> None:
@@ -169,7 +167,7 @@ class TestTexts:
         x = np.linspace(2, 3, 50)
         levels = {"low": 0.1, "middle": 0.5, "high": 0.9}
         lines = [(name, np.full(50, level), "ink") for name, level in levels.items()]
-        drawing = figures.charts(Chart(x, lines, y_limits=(0, 1)), x_label="x", alt=ALT)
+        drawing = charts.charts(Chart(x, lines, y_limits=(0, 1)), x_label="x", alt=ALT)
         for svg in layouts(drawing):
             y = {t.text: float(t.get("y", "nan")) for t in svg.iter("text")}
             zero, one = y["0.0"], y["1.0"]
@@ -199,19 +197,19 @@ class TestWalks:
 class TestHeatmaps:
     def test_minus_infinity_is_written_and_does_not_fade_the_rest(self) -> None:
         scores = np.array([[2.0, -np.inf], [1.0, -4.0]])
-        drawn = figures.heatmaps([("masked scores", scores, "score")], alt=ALT).html
+        drawn = charts.heatmaps([("masked scores", scores, "score")], alt=ALT).html
         assert "−∞" in drawn
         assert "−4.00" in drawn
         assert "nan" not in drawn
 
     def test_a_boolean_matrix_shows_no_numbers(self) -> None:
-        drawn = figures.heatmaps([("mask", SHARES > 0.5, "weight")], alt=ALT).html
+        drawn = charts.heatmaps([("mask", SHARES > 0.5, "weight")], alt=ALT).html
         assert "1.00" not in drawn
         assert "0.00" not in drawn
 
     def test_a_frame_goes_around_its_cell_in_every_panel(self) -> None:
         panels = [("one", SHARES, "weight"), ("two", SHARES, "score")]
-        for drawn in layouts(figures.heatmaps(panels, framed=[(1, 0)], alt=ALT)):
+        for drawn in layouts(charts.heatmaps(panels, framed=[(1, 0)], alt=ALT)):
             cells = [e for e in drawn.iter() if e.tag.endswith("rect")]
             frames = [e.get("d", "") for e in drawn.iter() if e.tag.endswith("path")]
             corner = {f"M{cells[n].get('x')} {cells[n].get('y')}" for n in (2, 6)}
@@ -219,18 +217,18 @@ class TestHeatmaps:
 
     def test_columns_keep_their_names_where_panels_stand_below_each_other(self) -> None:
         panels = [(f"panel {n}", SHARES, "weight") for n in range(3)]
-        for drawn in layouts(figures.heatmaps(panels, columns=["long name", "other"], alt=ALT)):
+        for drawn in layouts(charts.heatmaps(panels, columns=["long name", "other"], alt=ALT)):
             words = ["".join(e.itertext()) for e in drawn.iter() if e.tag.endswith("text")]
             assert words.count("long name") == len(panels)
 
     def test_the_larger_number_has_the_stronger_color(self) -> None:
-        drawn = figures.heatmaps([("", np.array([[0.1, 0.5, 0.9]]), "weight")], alt=ALT).html
+        drawn = charts.heatmaps([("", np.array([[0.1, 0.5, 0.9]]), "weight")], alt=ALT).html
         strengths = [float(s) for s in re.findall(r'fill-opacity="([^"]+)"', drawn)[:3]]
         assert strengths == sorted(set(strengths))
 
     def test_a_number_has_one_color_in_all_panels_of_its_role(self) -> None:
         panels = [("", np.array([[8.0]]), "score"), ("", np.array([[2.0, 8.0]]), "score")]
-        drawn = figures.heatmaps(panels, alt=ALT).html
+        drawn = charts.heatmaps(panels, alt=ALT).html
         first, pale, last = re.findall(r'fill-opacity="([^"]+)"', drawn)[:3]
         assert float(pale) < float(first) == float(last)
 

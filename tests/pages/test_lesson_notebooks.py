@@ -1,16 +1,12 @@
 """What the notebook of a lesson makes of formulas, links and text."""
 
-import sys
 import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
 
-from tests.pages.sources import BOOK
-
-sys.path.insert(0, str(BOOK / "_ext"))
-from lesson_notebooks import Writer, picture, tex
+from press.lesson.notebook import Writer, picture, tex
 
 
 def writer(base=""):

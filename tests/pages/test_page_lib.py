@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from myst_nb.core.variables import format_plain_text
 
-from book._lib import page
+from book.figures import glue
 
 
 class TestNumber:
@@ -21,7 +21,7 @@ class TestNumber:
     def test_it_is_rounded_with_a_true_minus_sign(
         self, value: float, digits: int, text: str
     ) -> None:
-        assert page.number(value, digits) == text
+        assert glue.number(value, digits) == text
 
 
 class TestSay:
@@ -34,8 +34,8 @@ class TestSay:
         self, value: object, text: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         said = {}
-        monkeypatch.setattr(page, "glue", lambda name, shown, display: said.update({name: shown}))
-        page.say(2, it=value)
+        monkeypatch.setattr(glue, "glue", lambda name, shown, display: said.update({name: shown}))
+        glue.say(2, it=value)
         assert said["it"] == text
         # The role reads the value back as a literal: a number would lose its last zeros.
         assert format_plain_text(repr(said["it"]), "") == text

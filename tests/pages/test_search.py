@@ -1,8 +1,6 @@
 """The search: what is in its index, and what a question finds first."""
 
-import importlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +9,13 @@ import quickjs
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+from press import fonts
+from press.lesson import blocks
+from press.math import render, text
+from press.site import addresses, scope, search
+from tests.pages.parts import extension
+
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "book" / "_ext"))
-search_index = importlib.import_module("search_index")
-tex_to_text = importlib.import_module("tex_to_text")
 
 MASKING = r"""---
 question: How does one ask for the next word?
@@ -122,7 +123,7 @@ def pages(site: Path) -> dict[str, Any]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a small book, built."""
     root = tmp_path_factory.mktemp("search")
-    for name, text in {
+    for name, content in {
         "index": "# The book\n\nIt has a mask.\n",
         "book/lessons/masking": MASKING,
         "book/reference/glossary": GLOSSARY,
@@ -130,7 +131,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "book/examples/SA016": EXAMPLE,
     }.items():
         (root / "src" / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / "src" / f"{name}.md").write_text(text, encoding="utf-8")
+        (root / "src" / f"{name}.md").write_text(content, encoding="utf-8")
     (root / "src" / "_toc.yml").write_text(
         "format: jb-book\nroot: index\nparts:\n"
         "- caption: Causal masking\n  chapters:\n  - file: book/lessons/masking\n"
@@ -140,7 +141,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {
         "extensions": [
             *("sphinx_external_toc", "myst_nb", "sphinx_proof", "sphinx_exercise"),
-            *("static_math", "addresses", "blocks", "search_index"),
+            extension(scope, addresses, fonts, render, search, blocks),
         ],
         "myst_enable_extensions": ["dollarmath"],
         "html_math_renderer": "static_math",
@@ -179,7 +180,7 @@ class TestFormula:
         ],
     )
     def test_it_reads_as_one_types_it(self, tex: str, read: str) -> None:
-        assert tex_to_text.plain(tex) == read
+        assert text.plain(tex) == read
 
 
 class TestIndex:
@@ -246,7 +247,7 @@ class TestIndex:
 
 
 INDEX = {
-    "kinds": list(search_index.KINDS),
+    "kinds": list(search.KINDS),
     "pages": [
         ["causal/masking.html", "How does one ask?", "Causal masking", [
             ["", 0, "Hide the words that come later",
@@ -290,7 +291,7 @@ def engine() -> quickjs.Context:
     index = json.loads(json.dumps(INDEX))
     index["pages"][2][3][0][3] += "\n" + CAUSAL.strip()
     context = quickjs.Context()
-    context.eval((ROOT / "book/_theme/page/search.js").read_text(encoding="utf-8"))
+    context.eval((ROOT / "book/theme/search.js").read_text(encoding="utf-8"))
     context.eval(f"var book = bookSearch.prepare({json.dumps(index)});")
     return context
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_html import POLICY, check_frames, check_site
+from press.build.check_html import POLICY, check_frames, check_site
 
 GOOD = """<!doctype html><html><head><link rel="stylesheet" href="style.css"></head><body>
 <main id="top"><h1 id="title">Title</h1>

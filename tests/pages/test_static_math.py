@@ -1,9 +1,7 @@
 """The formulas of the book: TeX that is checked, drawn as MathML while the book is built."""
 
-import importlib
 import io
 import re
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,11 +11,9 @@ from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-EXTENSIONS = Path(__file__).parents[2] / "book" / "_ext"
-sys.path.append(str(EXTENSIONS))
-static_math = importlib.import_module("static_math")
-tex_to_mathml = importlib.import_module("tex_to_mathml")
-fonts = importlib.import_module("fonts")
+from press import fonts
+from press.math import mathml, render
+from tests.pages.parts import extension
 
 PAGE = r"""# Rows of $E E^\top$
 
@@ -70,15 +66,15 @@ Said 日, but not in `日`.
 """
 
 
-def mathml(tex: str, *, display: bool = True) -> str:
-    math = tex_to_mathml.to_mathml(tex, display=display, macros=static_math.MACROS)
+def to_text(tex: str, *, display: bool = True) -> str:
+    math = mathml.to_mathml(tex, display=display, macros=render.MACROS)
     return ET.tostring(math, encoding="unicode")
 
 
 def lines(tex: str, *, display: bool = True) -> list[str | None]:
     """Return the texts of the parts at whose ends a line may end; None is a wide space."""
-    math = tex_to_mathml.to_mathml(tex, display=display, macros=static_math.MACROS)
-    return [p if p is None else "".join(p.itertext()) for p in tex_to_mathml.broken(math)]
+    math = mathml.to_mathml(tex, display=display, macros=render.MACROS)
+    return [p if p is None else "".join(p.itertext()) for p in mathml.broken(math)]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +86,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     (root / "src" / "bad.md").write_text(BAD)
     (root / "src" / "plain.md").write_text("# No formula\n\nBut {eq}`eq-attention`.\n")
     settings = {
-        "extensions": ["myst_parser", "static_math"],
+        "extensions": ["myst_parser", extension(fonts, render)],
         # Sphinx's default remembers what other books of the process registered.
         "source_suffix": {".md": "markdown"},
         "myst_enable_extensions": ["amsmath", "dollarmath"],
@@ -202,14 +198,14 @@ class TestRows:
         assert len(blocks[4].find_all("mtable")) == 1
 
     def test_blank_lines_part_equations(self) -> None:
-        assert static_math.wrapped("a\n\nb") == r"\begin{aligned}a\\b\end{aligned}"
+        assert render.wrapped("a\n\nb") == r"\begin{aligned}a\\b\end{aligned}"
 
     @pytest.mark.parametrize("tex", [r"a", r"\&", r"\begin{cases}a & b \\ c\end{cases}"])
     def test_nothing_else_is_wrapped(self, tex: str) -> None:
-        assert static_math.wrapped(tex) == tex
+        assert render.wrapped(tex) == tex
 
     def test_bars_and_rules_are_drawn(self) -> None:
-        drawn = mathml(r"\begin{array}{c|c}1&2\\\hline 3&4\end{array}")
+        drawn = to_text(r"\begin{array}{c|c}1&2\\\hline 3&4\end{array}")
         assert drawn.count("border-right:") == 2
         assert drawn.count("border-top:") == 2
 
@@ -251,7 +247,7 @@ class TestWhatBrowsersDraw:
         ],
     )
     def test_alphabets_are_letters_not_attributes(self, tex: str, letters: str) -> None:
-        drawn = mathml(tex)
+        drawn = to_text(tex)
         assert letters in drawn
         assert "mathvariant" not in drawn
 
@@ -259,30 +255,30 @@ class TestWhatBrowsersDraw:
         "tex", ["-x", "(-x)", "a = -b", "(a, -b)", r"\{-1\}", r"\frac{-1}{2}", "e^{-x}", r"\max -x"]
     )
     def test_a_leading_minus_has_no_room_around_it(self, tex: str) -> None:
-        assert '<mo lspace="0" rspace="0">−</mo>' in mathml(tex)
+        assert '<mo lspace="0" rspace="0">−</mo>' in to_text(tex)
 
     def test_a_minus_between_two_numbers_has(self) -> None:
-        assert "<mo>−</mo>" in mathml("a - b")
+        assert "<mo>−</mo>" in to_text("a - b")
 
     def test_a_large_delimiter_that_bears_a_script_has_a_row_of_its_own(self) -> None:
-        drawn = mathml(r"\Big(x\Big)^2 \bigl|y\bigr|_1")
+        drawn = to_text(r"\Big(x\Big)^2 \bigl|y\bigr|_1")
         for bearer in ET.fromstring(drawn).iter():
             if bearer.tag in {"msup", "msub", "msubsup"}:
                 assert bearer[0].tag == "mrow"
         assert drawn.count("<mrow><mo") == 2
 
     def test_a_back_space_takes_back_the_room_before_a_fence_and_no_more(self) -> None:
-        drawn = mathml(r"J\!\left(x\right)")
+        drawn = to_text(r"J\!\left(x\right)")
         assert "margin-left:-0.1666" in drawn
         assert 'lspace="0.1667em">(' in drawn
 
     def test_a_full_stop_stays_close_to_the_fence_before_it(self) -> None:
-        assert "rspace" not in mathml(r"\softmax\left(x\right) .")
-        assert "rspace" in mathml(r"\left(x\right) y")
+        assert "rspace" not in to_text(r"\softmax\left(x\right) .")
+        assert "rspace" in to_text(r"\left(x\right) y")
 
     @pytest.mark.parametrize("role", ["query", "key", "value", "score", "weight", "context"])
     def test_a_role_is_a_class_and_not_a_color(self, role: str) -> None:
-        drawn = mathml(rf"\{role}{{W_Q}}^\top")
+        drawn = to_text(rf"\{role}{{W_Q}}^\top")
         assert drawn.count(f'<mrow class="{role}"><msub>') == 1
         assert "style" not in drawn
 
@@ -307,7 +303,7 @@ class TestBadTeX:
     )
     def test_what_would_be_drawn_wrong_is_refused(self, tex: str) -> None:
         with pytest.raises(ValueError, match=r"\w"):
-            mathml(tex)
+            to_text(tex)
 
     def test_a_missing_package_is_named(self) -> None:
         with pytest.raises(FileNotFoundError, match=r"x\.js in the package none: install"):

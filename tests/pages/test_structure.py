@@ -85,7 +85,7 @@ class TestAllPages:
     @EVERY_PAGE
     def test_every_figure_has_a_caption_and_a_description(self, page: Path) -> None:
         for cell in cells(page.read_text(encoding="utf-8")):
-            if "figures." not in cell.code or "import figures" in cell.code:
+            if "charts." not in cell.code or "import charts" in cell.code:
                 continue
             figure = cell.options.get("mystnb", {}).get("figure", {})
             assert figure.get("caption", "").strip(), f"{relative(page)}: a figure has no caption"

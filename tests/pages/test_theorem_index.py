@@ -1,7 +1,6 @@
 """The index of the theorems says of each what it states."""
 
 import re
-import sys
 
 from docutils import nodes
 from docutils.frontend import get_default_settings
@@ -9,12 +8,10 @@ from docutils.utils import new_document
 from sphinx import addnodes
 from sphinx_proof.nodes import proof_node, theorem_node
 
-from tests.pages.sources import BOOK, ROOT
+from press.reference import theorem_index
+from press.site import sources
+from tests.pages.sources import ROOT
 from tests.pages.test_theorems import STATEMENTS, checks
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import source_pages
-import theorems
 
 SETTINGS = get_default_settings()
 
@@ -25,7 +22,7 @@ class TestWhatItSays:
         formula = nodes.math_block("", "a = b", label="eq-a", number=1, ids=["equation-eq-a"])
         item = nodes.list_item("", nodes.paragraph("", "It is so."), ids=["so"])
         page += [nodes.paragraph("", "Let it be."), formula, nodes.bullet_list("", item)]
-        copy = nodes.container("", *theorems.what_it_says(page))
+        copy = nodes.container("", *theorem_index.what_it_says(page))
         assert copy.astext() == page.astext()
         assert not any(node["ids"] for node in copy.findall(nodes.Element))
         (copied,) = copy.findall(nodes.math_block)
@@ -43,14 +40,14 @@ class TestUses:
         first += theorem_node("", named("thm-a"), label="thm-b")
         first += proof_node("", named("thm-c"), named("thm-b"))
         second += named("thm-b")
-        rests_on, named_on = theorems.uses({"first": first, "second": second})
+        rests_on, named_on = theorem_index.uses({"first": first, "second": second})
         assert rests_on == {"thm-b": {"thm-a", "thm-c"}}  # a proof names its own statement, too
         assert named_on == {"first": {"thm-a", "thm-b", "thm-c"}, "second": {"thm-b"}}
 
 
 class TestTests:
     def test_every_statement_links_to_a_class_that_its_page_names(self) -> None:
-        pages = source_pages.defined_in(ROOT, source_pages.THEOREMS)
+        pages = sources.defined_in(ROOT, sources.THEOREMS)
         for _, label, text in STATEMENTS:
             file, name = re.search(r"Checked by `(.*?)\.py::(\w+)`", text).groups()
             assert pages[name] == file, label
@@ -58,7 +55,7 @@ class TestTests:
     def test_a_class_is_found_where_it_begins(self) -> None:
         for file, name in checks():
             text = (ROOT / file).read_text("utf-8")
-            first, last = source_pages.places(text)[name]
+            first, last = sources.places(text)[name]
             lines = text.splitlines()
             assert lines[first - 1].startswith(f"class {name}") or lines[first - 1].startswith("@")
             assert lines[last - 1].startswith("    ")

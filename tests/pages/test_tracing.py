@@ -2,18 +2,14 @@
 
 import math
 import re
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.pages.sources import BOOK
-
-sys.path.insert(0, str(BOOK / "_ext"))
-from arithmetic import equals, exponential, number, short
-from relations import computed
-from tracing import DATA, Matching, Trace, data_of, named, trace_of
+from press.example.arithmetic import equals, exponential, number, short
+from press.example.relations import computed
+from press.example.trace import DATA, Matching, Trace, data_of, named, trace_of
 
 NAMES = sorted(path.stem for path in DATA.glob("SA*.json"))
 # Matrices that are not made of other arrays, and why; the panel says what they are.

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,12 +16,10 @@ import numpy as np
 import pytest
 
 import selfattn_ref
+from press.example import downloads, slip_catalog, snippets
+from press.site import library
+from press.site.library import ROOT, WHEEL, build_wheel
 from selfattn_ref.worked_examples import WorkedExample, WorkedExampleMismatch, ids, load, slips
-from tests.pages.sources import BOOK
-from tools.wheel import ROOT, WHEEL, build_wheel
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import trying
 
 WORK: Any = SimpleNamespace(  # as much of one as a notebook needs
     url="https://book.test/SA016/", sentence=lambda: "A sentence.", bibtex=lambda: "@misc{key}"
@@ -33,14 +30,14 @@ CALLING = [name for name in ids() if load(name).calls]
 class TestSnippets:
     @pytest.mark.parametrize("name", CALLING)
     def test_their_lines_fit_the_page(self, name: str) -> None:
-        for lines in trying.snippets(name).values():
-            assert max(map(len, lines.splitlines())) <= trying.WIDTH
+        for lines in snippets.snippets(name).values():
+            assert max(map(len, lines.splitlines())) <= snippets.WIDTH
 
     @pytest.mark.parametrize("name", CALLING)
     def test_the_lines_for_numpy_test_a_function(self, name: str) -> None:
-        lines = trying.snippets(name)["NumPy"]
+        lines = snippets.snippets(name)["NumPy"]
         mine = lines.rpartition("test(")[2].rstrip(")")
-        theirs = trying.ATTENTION if mine == "my_attention" else mine.removeprefix("my_")
+        theirs = snippets.ATTENTION if mine == "my_attention" else mine.removeprefix("my_")
         names: dict[str, Any] = {mine: getattr(selfattn_ref, theirs)}
         with contextlib.redirect_stdout(io.StringIO()) as said:
             exec(lines, names)
@@ -55,20 +52,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def taken_along(site: Path) -> Path:
     """Put into the site what the build puts there to be taken along; return the folder."""
     for name in ids():
-        trying.write_notebook(built_into(site), name, WORK)
-    trying.write_files(built_into(site), None)
+        downloads.write_notebook(built_into(site), name, WORK)
+    downloads.write_files(built_into(site), None)
     return site / "examples"
 
 
 def built_into(site: Path, baseurl: str = "") -> Any:
-    config = SimpleNamespace(html_baseurl=baseurl)
+    config = SimpleNamespace(html_baseurl=baseurl, reread=[])
     return SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format="html"), config=config)
 
 
 class TestFiles:
     def test_every_link_of_an_example_leads_to_a_file(self, folder: Path) -> None:
         for name in ids():
-            for link in trying.buttons(name).split('href="../examples/')[1:]:
+            for link in downloads.buttons(name).split('href="../examples/')[1:]:
                 assert (folder / link.partition('"')[0]).is_file()
 
     def test_the_files_hold_the_example(self, folder: Path) -> None:
@@ -77,14 +74,14 @@ class TestFiles:
             assert np.array_equal(arrays["weights"], load("SA016").expected["weights"])
 
     def test_the_archive_has_them_all_and_is_the_same_in_every_build(self, folder: Path) -> None:
-        archive = folder / trying.ARCHIVE
+        archive = folder / downloads.ARCHIVE
         before = archive.read_bytes()
         with zipfile.ZipFile(archive) as files:
             names = {Path(name).name for name in files.namelist()}
-        assert names == {path.name for path in folder.iterdir()} - {trying.ARCHIVE}
+        assert names == {path.name for path in folder.iterdir()} - {downloads.ARCHIVE}
         assert names >= {"manifest.json", "schema.json", WHEEL}
         assert names >= {f"SA001{suffix}" for suffix in (".json", ".npz", ".ipynb")}
-        trying.write_files(built_into(folder.parent), None)
+        downloads.write_files(built_into(folder.parent), None)
         assert archive.read_bytes() == before
 
     def test_the_manifest_knows_the_digest_of_every_file(self, folder: Path) -> None:
@@ -92,7 +89,7 @@ class TestFiles:
         assert listed == {
             path.name: f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
             for path in folder.iterdir()
-            if path.name not in ("manifest.json", trying.ARCHIVE)
+            if path.name not in ("manifest.json", downloads.ARCHIVE)
         }
 
 
@@ -112,7 +109,7 @@ class TestInstalling:
 
     def test_a_page_links_the_file_that_its_line_installs(self, folder: Path) -> None:
         here, there = (
-            trying.how_to_install(base, "../../") for base in ("", "https://book.test/of")
+            library.how_to_install(base, "../../") for base in ("", "https://book.test/of")
         )
         for told in (here, there):
             (link,) = re.findall('href="(.*?)"', told[0].astext())
@@ -152,7 +149,7 @@ class TestNotebooks:
     def test_it_installs_the_library_of_its_site_and_cites_the_example(
         self, tmp_path: Path
     ) -> None:
-        trying.write_notebook(built_into(tmp_path, "https://book.test"), "SA016", WORK)
+        downloads.write_notebook(built_into(tmp_path, "https://book.test"), "SA016", WORK)
         cells = nbformat.read(tmp_path / "examples" / "SA016.ipynb", as_version=4).cells
         assert f"# %pip install https://book.test/examples/{WHEEL}" in cells[1].source
         assert WORK.url in cells[0].source
@@ -160,11 +157,11 @@ class TestNotebooks:
 
 
 def calls_of(example: WorkedExample) -> str:
-    return trying.tested(example)[0] if example.calls else ""
+    return snippets.tested(example)[0] if example.calls else ""
 
 
 def test_what_an_example_catches_is_what_the_catalog_says() -> None:
-    caught = trying.slips_of()
+    caught = slip_catalog.slips_of()
     assert {slip.id for found in caught.values() for slip in found} == set(slips.SLIPS)
-    for name, calls in slips.matrix().items():
+    for name, calls in slip_catalog.matrix().items():
         assert all(slips.SLIPS[name] in caught[call.example] for call in calls)

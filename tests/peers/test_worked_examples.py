@@ -3,19 +3,15 @@
 import contextlib
 import io
 import re
-import sys
 
 import numpy as np
 import pytest
 
 import selfattn_ref
+from press.example import snippets
 from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, ids, load
-from tests.pages.sources import BOOK
 from tests.peers import peer
 from tests.peers.calls import jax_attention
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import trying
 
 # The two know no cap and no offset, and PyTorch takes either a mask or is_causal.
 CALLS = [
@@ -105,13 +101,13 @@ def test_the_gradients_of_jax_agree(call):
 @pytest.mark.parametrize("name", [name for name in ids() if load(name).calls])
 def test_the_lines_on_the_page_of_an_example_run(name, library):
     peer("torch" if library == "PyTorch" else "jax")
-    lines = trying.snippets(name)[library]
+    lines = snippets.snippets(name)[library]
     mine = re.search(r"my_\w+", lines)[0]
 
     def back(*args, **keywords):
         """Answer with the library; what comes in are arrays of the other one."""
         assert not any(isinstance(x, np.ndarray) for x in (*args, *keywords.values()))
-        theirs = trying.ATTENTION if mine == "my_attention" else mine.removeprefix("my_")
+        theirs = snippets.ATTENTION if mine == "my_attention" else mine.removeprefix("my_")
         given = {n: np.asarray(x) if hasattr(x, "shape") else x for n, x in keywords.items()}
         result = getattr(selfattn_ref, theirs)(*map(np.asarray, args), **given)
         return np.float32(result) if isinstance(result, float) else result  # as a tensor is
@@ -128,7 +124,7 @@ def test_five_lines_name_the_slip_of_a_function_in_pytorch():
         assert query.dtype == torch.float32
         return (query @ key.T).softmax(dim=-1) @ value  # the root is forgotten
 
-    lines = trying.snippets("SA023")["PyTorch"]
+    lines = snippets.snippets("SA023")["PyTorch"]
     assert len([line for line in lines.splitlines() if line]) == 5
     with pytest.raises(WorkedExampleMismatch, match="the slip not-scaled gives"):
         exec(lines, {"my_attention": my_attention})

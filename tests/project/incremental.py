@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from press.build.book import COMMIT, MORE, STATE
 from tests.project.lesson_blocks import lesson
 from tests.project.small_books import rebuild
-from tools.build_book import COMMIT, MORE, STATE
 
 PAGES = {
     "concepts/first": lesson("first", "1"),
@@ -100,7 +100,7 @@ def run_sphinx(book: Path, pages: list[str]) -> str:
         shutil.rmtree(copied, ignore_errors=True)
         shutil.copytree(book / "_build" / name, copied)
     asked = json.dumps({"pages": [f"book/{name}.md" for name in pages]}) + "\n"
-    command = [sys.executable, "-m", "tools.run_sphinx"]
+    command = [sys.executable, "-m", "press.build.run_sphinx"]
     with subprocess.Popen(
         command, cwd=book, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -183,7 +183,7 @@ class TestTheGoodSite:
         page = book / "book" / "concepts" / "first.md"
         good = page.read_text("utf-8")
         page.write_text(f"{good}\nMore.\n", "utf-8")
-        command = [sys.executable, "-m", "tools.build_book"]
+        command = [sys.executable, "-m", "press.build.book"]
         environment = os.environ | {"PYTHONPATH": ""}
         with subprocess.Popen(
             command, cwd=book, env=environment, stdout=subprocess.PIPE, text=True

@@ -4,8 +4,8 @@ from jupyter_cache.base import ProjectNb
 from jupyter_cache.executors.basic import ProcessData
 from nbformat.v4 import new_code_cell, new_notebook
 
+from press.build.cells import Worker
 from tests.pages.sources import BOOK
-from tools.execute_pages import Worker
 
 
 def test_what_a_slow_cell_prints_comes_in_one_piece() -> None:

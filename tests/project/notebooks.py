@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from press.build.book import SITE
+from press.site.library import WHEEL
 from selfattn_ref.worked_examples import load
 from tests.pages.sources import lessons, relative
-from tools.build_book import SITE
-from tools.wheel import WHEEL
 
 NAMES = [relative(page) for page in lessons()]
 EVERY_LESSON = pytest.mark.parametrize("name", NAMES)

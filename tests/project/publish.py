@@ -11,9 +11,9 @@ import pytest
 import yaml
 from lxml import html
 
+from press.edition.publish import SUMS, publish
+from press.edition.release import archive, release
 from tests.pages.sources import ROOT
-from tools.publish import SUMS, publish
-from tools.release import archive, release
 
 SITE = ROOT / "_build" / "html"
 
@@ -100,7 +100,14 @@ def test_what_is_not_as_it_was_released_is_refused(tmp_path: Path) -> None:
 
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
     # Without what is installed: the workflow installs nothing for it.
-    command = [sys.executable, "-S", "-m", "tools.publish", str(tmp_path / "out"), "missing.zip"]
+    command = [
+        sys.executable,
+        "-S",
+        "-m",
+        "press.edition.publish",
+        str(tmp_path / "out"),
+        "missing.zip",
+    ]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert ran.stderr == "error: missing.zip is not named as selfattn-book-1.0.0.zip is\n"

@@ -14,11 +14,11 @@ import pytest
 from bs4 import BeautifulSoup
 from sphinx.util.inventory import InventoryFile
 
+from press.build.book import SITE
+from press.build.check_html import anchors_of, parsed
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, labels, lessons, relative
-from tools.build_book import SITE
-from tools.check_html import anchors_of, parsed
 
 PAGE = (BOOK / "reference" / "how-to-cite.md").read_text("utf-8")
 BUILD = ["-m", "sphinx", "-q", "-W", "-n", "--keep-going"]

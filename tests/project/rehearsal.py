@@ -173,7 +173,7 @@ You need a vector.
 
 ```{code-cell} python
 :tags: [remove-cell]
-from book._lib import figures
+from book.figures import charts
 ```
 
 How long is each half? {cite:t}`vaswani2017attention` does not ask.
@@ -204,7 +204,7 @@ mystnb:
       The half points where the whole does.
 ---
 assert 3 / 1 == 1.5 / 0.5  # the caption's claim
-figures.plane(
+charts.plane(
     vectors=[("x", [1, 3], "ink"), ("h", [0.5, 1.5], "ink")],
     limits=(0, 2, 0, 4),
     alt="Two arrows from the origin, to (1, 3) and to its half (0.5, 1.5).",

@@ -28,10 +28,9 @@ def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
     """
     for name in (
         "selfattn_ref",
-        "tools",
-        "book/_ext",
-        "book/_lib",
-        "book/_theme",
+        "press",
+        "book/figures",
+        "book/theme",
         "tests/mutation",
         "tests/peers",
         "tests/theorems",
@@ -78,7 +77,7 @@ def rebuild(folder: Path) -> subprocess.CompletedProcess[str]:
     """Build a book where needed."""
     environment = os.environ | {"PYTHONPATH": ""}
     return subprocess.run(
-        [sys.executable, "-m", "tools.build_book"],
+        [sys.executable, "-m", "press.build.book"],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -28,7 +28,7 @@ DEFECTS = {
     "picture": ("# G\n\n![](dot.svg)\n", "image without a caption"),
     "warning": (cell("import warnings\nwarnings.warn('beware')", "H"), "UserWarning: beware"),
     "drawing": (
-        cell("from book._lib import figures\nfigures.bars(['a'], [('b', [1], 'key')], x_label='y',"
+        cell("from book.figures import charts\ncharts.bars(['a'], [('b', [1], 'key')], x_label='y',"
              " alt='One bar of height 1, drawn in the color of keys.')", "I"),
         "image without a caption",
     ),

@@ -11,11 +11,9 @@ import pytest
 import yaml
 
 import selfattn_ref
-from tests.pages.sources import BOOK, ROOT
-from tools.check_html import POLICY
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import citing
+from press.build.check_html import POLICY
+from press.site import citation
+from tests.pages.sources import ROOT
 
 VERSION = selfattn_ref.__version__
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -98,7 +96,7 @@ class TestCitation:
         (author,) = CFF["authors"]
         config = yaml.safe_load(text("_config.yml"))
         assert CITED["authors"] == SETTINGS["project"]["authors"] == [author]
-        assert citing.AUTHORS == config["author"] == author["name"]
+        assert citation.AUTHORS == config["author"] == author["name"]
         assert CITED["title"] == config["title"]
         assert CITED["year"] == int(config["copyright"])
         assert CITED["version"] == VERSION
@@ -111,7 +109,7 @@ class TestCitation:
         newest = re.search(r"^## \S+, (.+)$", text("CHANGELOG.md"), re.M)[1]
         days = [str(record.get("date-released", "")) for record in (CFF, CITED)]
         assert days == ([""] * 2 if newest == "not yet released" else [newest] * 2)
-        assert citing.released(ROOT) == days[0]
+        assert citation.released(ROOT) == days[0]
 
 
 class TestContinuousIntegration:

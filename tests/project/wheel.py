@@ -14,15 +14,13 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from press.example import snippets
+from press.site.addresses import address
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
-from tests.pages.sources import BOOK, ROOT
+from tests.pages.sources import ROOT
 from tests.pages.test_trying import taken_along
 from tests.project.rehearsal import copied
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import trying
-from addresses import address
 
 USE = """
 import importlib.metadata, pathlib, sys
@@ -122,7 +120,9 @@ def test_a_program_that_uses_it_is_checked_by_its_types(python, tmp_path):
 
 def test_the_lines_of_an_example_test_a_function(python, tmp_path):
     mine = "import selfattn_ref\nmy_attention = selfattn_ref.scaled_dot_product_attention\n"
-    done = run(python, "-W", "error", "-c", mine + trying.snippets("SA016")["NumPy"], cwd=tmp_path)
+    done = run(
+        python, "-W", "error", "-c", mine + snippets.snippets("SA016")["NumPy"], cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("SA016 checked: ")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tools.site.visit import LISTEN, launched
+from press.measure.visit import LISTEN, launched
 
 
 @pytest.fixture(scope="session")

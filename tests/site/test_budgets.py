@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tools.check_html import POLICY, check_frames
-from tools.serve_book import serving
-from tools.site.budgets import BUDGETS, Budget, Reading
-from tools.site.examine import examine, first_of_their_kind
-from tools.site.visit import Tab
+from press.build.check_html import POLICY, check_frames
+from press.build.server import serving
+from press.measure.budgets import BUDGETS, Budget, Reading
+from press.measure.examine import examine, first_of_their_kind
+from press.measure.visit import Tab
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
 GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">

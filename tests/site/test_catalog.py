@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tools.build_book import SITE
+from press.build.book import SITE
 
 CATALOG = f"{Path(SITE).as_uri()}/examples/index.html"
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tools.build_book import SITE
-from tools.serve_book import serving
-from tools.site.access import broken_rules, least_contrast
-from tools.site.visit import script
+from press.build.book import SITE
+from press.build.server import serving
+from press.measure.access import broken_rules, least_contrast
+from press.measure.visit import script
 
 ADDRESS = f"{Path(SITE).as_uri()}/examples/checker.html"
 Array = list[Any]  # nested

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tools.build_book import SITE
-from tools.serve_book import serving
-from tools.site.visit import LISTEN
+from press.build.book import SITE
+from press.build.server import serving
+from press.measure.visit import LISTEN
 
 LABEL = "thm-dot-product-variance"
 ADDRESS = "scaling/variance-of-a-dot-product.html"

@@ -11,9 +11,9 @@ import pytest
 from lxml import html
 from playwright.sync_api import Browser, Page
 
-from tools.build_book import SITE
-from tools.check_html import check_site
-from tools.edition import combined, printed, published
+from press.build.book import SITE
+from press.build.check_html import check_site
+from press.edition import combined, printed, published
 
 LESSON = "causal/masking.html"
 PAGES = (

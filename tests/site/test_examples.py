@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tools.build_book import SITE
+from press.build.book import SITE
 
 
 @pytest.fixture

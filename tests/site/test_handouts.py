@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tools.build_book import SITE
+from press.build.book import SITE
 
 HANDOUTS = sorted(Path(SITE, "reference", "handouts").glob("*.html"))
 

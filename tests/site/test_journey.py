@@ -1,7 +1,7 @@
 """From an id to a verdict, in a copy of the site under another address. `make check-site`.
 
 What is downloaded and copied here is installed, run and typeset elsewhere: tests/project/wheel.py,
-tests/pages/test_citing.py, tests/peers/test_worked_examples.py, tools/check_latex.py.
+tests/pages/test_citing.py, tests/peers/test_worked_examples.py, press/measure/latex.py.
 """
 
 import json
@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from press.build.book import SITE
+from press.build.server import serving
+from press.measure.visit import LISTEN
 from tests.site.test_checker import answer, nested, printed
-from tools.build_book import SITE
-from tools.serve_book import serving
-from tools.site.visit import LISTEN
 
 
 @pytest.fixture(scope="module")

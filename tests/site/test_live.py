@@ -17,12 +17,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page
 
-from tools.build_book import SITE
-from tools.serve_book import transfer_size
-from tools.site.access import TAGS, axe
+from press.build.book import SITE
+from press.build.server import transfer_size
+from press.measure.access import TAGS, axe
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMES = sorted(path.stem for path in (ROOT / "book/_lib/live").glob("*.js") if path.stem != "live")
+NAMES = sorted(
+    path.stem for path in (ROOT / "book/figures/live").glob("*.js") if path.stem != "live"
+)
 ON_PAGES = {
     path: re.findall(r'data-live="(\w+)"', path.read_text("utf-8")) for path in SITE.rglob("*.html")
 }

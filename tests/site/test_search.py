@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tools.serve_book import serving
+from press.build.server import serving
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tools.build_book import SITE
-from tools.site.access import TAGS, axe
+from press.build.book import SITE
+from press.measure.access import TAGS, axe
 
 TRACED = re.compile(r'<script type="application/json" id="traced">(.*?)</script>')
 

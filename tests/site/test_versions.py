@@ -1,4 +1,4 @@
-"""Versions side by side, as `tools.publish` arranges them, for a reader. `make check-site`."""
+"""Versions side by side, as `press.edition.publish` arranges them. `make check-site`."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tools.build_book import SITE
-from tools.publish import publish
-from tools.release import release
-from tools.serve_book import serving
+from press.build.book import SITE
+from press.build.server import serving
+from press.edition.publish import publish
+from press.edition.release import release
 
 KEPT, NEW, GONE = "causal/masking.html", "concepts/similarity.html", "beyond/gradients.html"
 PAGES = {"index.html", "404.html", "SA016/index.html", KEPT}

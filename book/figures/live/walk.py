@@ -1,0 +1,135 @@
+"""Scores that grow with the width of a key, and their shares with and without the root."""
+
+import numpy as np
+
+from book.figures.canvas import NUMBER, Array, Box, Canvas
+from book.figures.charts import PHONE, Frame
+from book.figures.glue import number
+from book.figures.live import Live, action, dial
+from selfattn_ref import softmax
+
+KEYS = 4  # of one query: so many walks stand out
+ROW = 22.0  # between the bars
+SHARES = (
+    "After {steps} these {walks} walks are typically {typical} from zero; the root is {root}. "
+    "Softmax gives the highest of set {bunch} a share of {share}; divided by the root, {tamed}."
+)
+SLOPES = (
+    "At width {d} softmax gives the highest score of set {bunch} a share of {share}, and the "
+    "steepest slope is {slope}. Divided by the root: {tamed} and {slope_tamed}."
+)
+
+
+def hexed(steps: Array) -> list[str]:
+    """Write each row of steps, 1 or -1, as hexadecimal digits, a step a bit."""
+    return [row.tobytes().hex() for row in np.packbits(steps > 0, axis=-1)]
+
+
+def walk(
+    steps: Array, *, start: int, bunch: int, x_label: str, alt: str, slopes: bool = False
+) -> Live:
+    """Draw walks of steps 1 or -1, one per row, and the shares of four after `start` steps.
+
+    Each four walks are the scores of one query with four keys; the `bunch` to begin with counts
+    from 1. With `slopes`, the bars say how much a share rises with its own score.
+    """
+    walks, most = steps.shape
+    if np.any(np.abs(steps) != 1) or walks % KEYS:
+        raise ValueError(f"steps must be 1 or -1, in rows for {KEYS} keys each")
+    sums = steps.cumsum(axis=-1)
+    reach = float(max(np.abs(sums).max(), np.sqrt(most))) + 2
+    ends = sums[:, start - 1]
+    chosen = slice(KEYS * (bunch - 1), KEYS * bunch)
+    scores = np.sort(ends[chosen])[::-1].astype(float)
+    root = float(np.sqrt(start))
+    shares = [softmax(scores), softmax(scores / root)]
+    own = [p * (1 - p) for p in shares]
+    titles = ["scores as they are", f"divided by √{start}"]
+    banks = list(zip([scores, scores / root], shares, own, strict=True))
+    heads = [("score", "score"), ("share", "weight"), ("slope", "ink")][: 3 if slopes else 2]
+    across = 44.0 * len(heads)  # to the bars
+    whole = 0.25 if slopes else 1.0
+
+    def draw(width: float) -> Canvas:
+        canvas = Canvas(width)
+        narrow = width == PHONE
+        right = width - 42 if narrow else 336
+        box = Box(30, 26, right, 236 if narrow else 296)
+        frame = Frame(canvas, box, (0, most, -reach, reach))
+        frame.tell("chart")
+        frame.y_axis([(at, number(at, 0)) for at in (-32, -16, 0, 16, 32)], "sum so far")
+        origin, one = frame((0, 0)), frame((1, 1))
+        unit = (one[0] - origin[0], origin[1] - one[1])
+        for one_bunch in range(1, walks // KEYS + 1):
+            with canvas.part(f"bunch-{one_bunch}"):
+                look = "score hair" + (" chosen" if one_bunch == bunch else "")
+                canvas.walks(steps[KEYS * (one_bunch - 1) : KEYS * one_bunch], origin, unit, look)
+        edge = frame((start, 0))[0]
+        with canvas.part("ahead"):
+            canvas.rectangle(Box(edge, box.top - 1, right + 2, box.bottom + 1), "paper fill", 0.75)
+        with canvas.part("edge", (edge, box.top)):
+            canvas.path([(edge, box.top), (edge, box.bottom)], "soft thin dashed", keep_off=0)
+        frame.x_axis([(at, str(at)) for at in range(0, most + 1, most // 4)], x_label)
+        n = np.linspace(0, most**0.5, 61) ** 2
+        for sign, name in ((1, "√n"), (-1, "−√n")):
+            line = frame(np.stack([n, sign * np.sqrt(n)], -1))
+            canvas.path(line, "ink", keep_off=0)
+            canvas.text(right + 6, line[-1][1], name, bold=True)
+        for j, score in enumerate(scores):
+            with canvas.part(f"dot-{j}"):
+                canvas.dot(frame((start, score)), "score")
+
+        full = (162.0 if narrow else 190.0) - across
+        canvas.frames["bars"] = [full / whole]
+        for bank, columns in enumerate(banks):
+            x, y = (182.0 * bank, box.bottom + 66) if narrow else (378.0, 12 + 158.0 * bank)
+            with canvas.part(f"title-{bank}"):
+                canvas.text(x, y, titles[bank], bold=True)
+            for place, (head, _) in enumerate(heads):
+                end = x + 38 + 42 * place
+                canvas.text(end, y + ROW, head, "soft", anchor="end", size=NUMBER)
+            for j in range(KEYS):
+                row = y + (j + 2) * ROW
+                for place, (_, look) in enumerate(heads):
+                    with canvas.part(f"number-{bank}-{place}-{j}"):
+                        text = number(float(columns[place][j]), (2 if bank else 0, 2, 3)[place])
+                        end, bold = x + 38 + 42 * place, place == len(heads) - 1
+                        canvas.text(end, row, text, look, anchor="end", bold=bold)
+                with canvas.part(f"bar-{bank}-{j}"):
+                    end = x + across + full * float(columns[len(heads) - 1][j]) / whole
+                    canvas.rectangle(Box(x + across, row - 8, end, row + 8), f"{look} fill", 0.75)
+            axis = [(x + across, y + 1.5 * ROW), (x + across, y + 5.5 * ROW)]
+            canvas.path(axis, "axis", keep_off=0)
+            canvas.height = y + 5.5 * ROW + 6
+        canvas.height = max(canvas.height, box.bottom + 52)
+        return canvas
+
+    return Live(
+        "walk",
+        draw,
+        alt=alt,
+        start={"d": start, "bunch": str(bunch)},
+        limits={"d": (1, most), "bunch": [str(1 + b) for b in range(walks // KEYS)]},
+        data={"walks": hexed(steps), "slopes": slopes},
+        says=SLOPES if slopes else SHARES,
+        numbers={
+            "d": str(start),
+            "steps": f"{start} steps",
+            "walks": str(walks),
+            "bunch": f"{bunch} of {walks // KEYS}",
+            "typical": number(float(np.sqrt((ends**2).mean())), 1),
+            "root": number(root, 1),
+            "share": number(float(shares[0][0]), 2),
+            "tamed": number(float(shares[1][0]), 2),
+            "slope": number(float(own[0].max())),
+            "slope_tamed": number(float(own[1].max())),
+        },
+        hint="The thick walks are the scores of one query with four keys, listed from the highest; "
+        + (
+            "a bar is how much a share rises with its own score." if slopes else "a bar is a share."
+        ),
+        controls=[
+            dial("Steps, one for each number of a key: d<sub>k</sub> =", "d", (1, most), 1),
+            action("Four other keys", "next"),
+        ],
+    )

@@ -1,0 +1,1 @@
+"""Build the book: execute cells, run Sphinx, check the pages, put the site in its place."""

@@ -1,0 +1,355 @@
+"""Build the book strictly, show what happens, and end with a summary.
+
+The site is built beside the last good one and takes its place if nothing is wrong with it; a build
+that fails or is interrupted leaves everything as it was. Where the text of pages is all that has
+changed since the last good build, Sphinx reads and writes these pages alone, provided that no other
+page shows anything of what has changed (incremental.py). Any other change, and any doubt, has it
+build the whole book afresh: an incremental run would forgive what the first one refused. The
+results of the cells come from the cache where nothing that they depend on has changed.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from press.build.fingerprint import cache_folder, digests
+from press.site.commit import RELEASED, commit
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "_build"
+SITE = BUILD / "html"
+NEW = BUILD / "new"  # what becomes the site, and what the next build needs of this one
+OLD = BUILD / "old"
+STATE = (".doctrees", "jupyter_execute", "html")
+RECORD = BUILD / "built.json"
+COMMIT = "commit.txt"  # the one file that names it: a commit alone changes no page
+INPUTS = (
+    *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
+    *("tests/examples", "tests/theorems", "tests/mutation", "tests/peers", "tests/record.json"),
+    *("press", "LICENSE", "CITATION.cff", "pyproject.toml", "README.md"),
+)
+PAGE = re.compile(r"book/.+\.md")
+
+ENDED = "the build ended with"
+MORE = "Other pages show what has changed:"
+# What a worker says in brackets, Sphinx says again with the page. What a kernel says outside of its
+# cells ("ERROR:tornado.general: …", when it ends on a busy machine) is of no page.
+PROBLEM = re.compile(rf"^(?!\[|[A-Z]+:\S).*\b(WARNING|ERROR|CRITICAL)\b|^{ENDED}")
+FAILED = "WARNING: Executing notebook failed"
+WARNED = "WARNING: stderr was found in the cell outputs"
+WARNING = re.compile(r"\w+Warning: .*")
+# The error at the end of a traceback and, where its message goes on, two lines more.
+ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
+# The kernels listen on this machine only, for the seconds that a page takes.
+KERNEL_NOTE = "[IPKernelApp] WARNING | Kernel is running over TCP without encryption"
+PLACE_NOTE = "The HTML pages are in"  # for a moment: the summary says where they end
+FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large|disk is full")
+CHECKED = re.compile(r"^SA\d{3} checked:")
+
+Record = dict[str, Any]
+
+
+def main() -> int:
+    """Build where needed; return the exit code."""
+    try:
+        return bool(attempt())
+    except KeyboardInterrupt:
+        tell(["it was interrupted; the site is as it was"])
+        return 130
+
+
+def attempt(
+    sphinx: subprocess.Popen[str] | None = None, preview: Callable[[], None] = lambda: None
+) -> list[str]:
+    """Build where needed, unless another build is at it; print and return the problems."""
+    try:
+        with alone():
+            problems = build(sphinx, preview)
+    except (OSError, sqlite3.Error) as error:  # such as a disk on which nothing may be written
+        problems = [f"{error}"[:300]]
+    if full := [problem for problem in problems if FULL.search(problem)]:
+        problems = [f"the disk is full: {full[0]}"]  # whatever else is said follows from that
+    if problems:
+        tell(problems)
+    return problems
+
+
+def tell(problems: list[str]) -> None:
+    """Print the problems, a line for each."""
+    print(f"\nThe book was not built: {len(problems)} problem(s).", file=sys.stderr)
+    print("\n".join(f"  {problem}" for problem in problems), file=sys.stderr)
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Hold off other builds; the system lets go of the lock when this process ends, however."""
+    BUILD.mkdir(exist_ok=True)
+    with contextlib.closing(sqlite3.connect(BUILD / "lock", timeout=0)) as lock:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" in f"{error}":
+                raise OSError(
+                    f"another build is running here (it holds {BUILD / 'lock'})"
+                ) from None
+            raise
+        yield
+
+
+def build(sphinx: subprocess.Popen[str] | None, preview: Callable[[], None]) -> list[str]:
+    """Build where needed and return the problems.
+
+    `sphinx` may have been started ahead. `preview` is called when the changed pages stand in `NEW`,
+    but all others have to follow.
+    """
+    started = time.monotonic()
+    if (OLD / "html").is_dir() and not SITE.is_dir():  # interrupted at the last moment
+        (OLD / "html").rename(SITE)
+    inputs = digests(ROOT, INPUTS) | {"Python": sys.version, "time": epoch()}
+    record = last_record()
+    if record.get("site") != listing(SITE):
+        record = {}
+    if record.get("inputs") == inputs:
+        print("Nothing has changed since the last build.")
+    else:
+        pages = changed_pages(record.get("inputs", {}), inputs)
+        sphinx = sphinx or start_sphinx()
+        try:
+            problems, record = rebuild(sphinx, inputs, pages, record)
+        finally:
+            sphinx.kill()
+        if problems == [MORE]:
+            preview()
+            problems, record = rebuild(start_sphinx(), inputs, None, {})
+        if problems:
+            return problems
+        publish(record)
+    named = SITE / COMMIT
+    if not named.is_file() or named.read_text("utf-8") != commit_text():
+        named.write_text(commit_text(), encoding="utf-8")
+    report(record, time.monotonic() - started)
+    return []
+
+
+def last_record() -> Record:
+    """Return the record of the last build; nothing if it is not whole, or of an older form."""
+    try:
+        record: Record = json.loads(RECORD.read_text("utf-8"))
+        return record if isinstance(record["inputs"], dict) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def changed_pages(before: dict[str, str], inputs: dict[str, str]) -> list[str] | None:
+    """Return the pages whose text has changed, if that is all and the state is there, or None."""
+    names = sorted({name for name, _ in before.items() ^ inputs.items()})
+    is_text = all(PAGE.fullmatch(name) and name in before and name in inputs for name in names)
+    return names if is_text and all((BUILD / name).is_dir() for name in STATE) else None
+
+
+def rebuild(
+    sphinx: subprocess.Popen[str], inputs: dict[str, str], pages: list[str] | None, record: Record
+) -> tuple[list[str], Record]:
+    """Build some pages or all of them beside the site; return the problems and the new record."""
+    shutil.rmtree(NEW, ignore_errors=True)
+    NEW.mkdir(parents=True)
+    for name in STATE if pages else ():
+        shutil.copytree(BUILD / name, NEW / name)
+    lines = list(run_sphinx(sphinx, pages))
+    cells, unexecuted, warned = read_cells(pages)
+    problems = with_causes(problems_of(lines) + unexecuted, warned)
+    if not problems and any(line.startswith(MORE) for line in lines):
+        problems = [MORE]
+    if not problems:
+        from press.build.check_html import anchors_of, check_site
+
+        (NEW / "html" / COMMIT).write_text(commit_text(), encoding="utf-8")
+        written = [address(page) for page in pages or ()]
+        before, after = (
+            set().union(*anchors_of(*(site / one for one in written)).values())
+            for site in (SITE, NEW / "html")
+        )
+        if before - after:
+            written = []  # another page may link to what is gone
+        problems = check_site(NEW / "html", written)
+    return problems, {
+        "inputs": inputs,
+        "pages": len(list((NEW / "html").rglob("*.html"))),
+        "cells": (record.get("cells", {}) if pages else {}) | cells,
+        "executed": sum("Execution Successful" in line for line in lines),
+    }
+
+
+def publish(record: Record) -> None:
+    """Put what has been built in the place of what was there."""
+    shutil.rmtree(OLD, ignore_errors=True)
+    OLD.mkdir()
+    RECORD.unlink(missing_ok=True)
+    for name in STATE:
+        if (BUILD / name).exists():
+            (BUILD / name).rename(OLD / name)
+        if (NEW / name).exists():
+            (NEW / name).rename(BUILD / name)
+    partial = RECORD.with_suffix(".part")
+    partial.write_text(json.dumps(record | {"site": listing(SITE)}, indent=1))
+    partial.replace(RECORD)
+    shutil.rmtree(OLD)
+    shutil.rmtree(NEW)
+
+
+def address(page: str) -> str:
+    """Return the file of a page in the site."""
+    return page.removeprefix("book/").removesuffix(".md") + ".html"
+
+
+def commit_text() -> str:
+    """Return what the site says of the commit that it was built from."""
+    return f"{commit() or 'built from a copy without Git'}\n"
+
+
+def epoch() -> str:
+    """Return the time that the site bears: the same inputs, the same bytes."""
+    return os.environ.get("SOURCE_DATE_EPOCH", RELEASED)
+
+
+def start_sphinx() -> subprocess.Popen[str]:
+    """Start the process that runs Sphinx; it imports what it needs and waits."""
+    given = {"PYTHONUNBUFFERED": "1", "SOURCE_DATE_EPOCH": epoch()}
+    return subprocess.Popen(
+        [sys.executable, "-m", "press.build.run_sphinx"],
+        cwd=ROOT,
+        env={"PYTHONHASHSEED": "0"} | os.environ | given,  # `make reproduce` gives others
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+
+
+def run_sphinx(process: subprocess.Popen[str], pages: list[str] | None) -> Iterator[str]:
+    """Tell the process what to build, echo its lines as they come, and yield them."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and said why
+            os.write(process.stdin.fileno(), f"{json.dumps({'pages': pages})}\n".encode())
+        for line in process.stdout:
+            plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
+            if not plain.startswith((KERNEL_NOTE, PLACE_NOTE)):
+                print(plain, flush=True)
+                yield plain
+    if process.returncode:
+        yield f"{ENDED} exit code {process.returncode}"
+
+
+def problems_of(lines: Iterable[str]) -> list[str]:
+    """Return the lines that are problems; how the build ended only where there is no other."""
+    problems = [line for line in lines if PROBLEM.search(line)]
+    ended = [line for line in problems if line.startswith(ENDED)]
+    return [line for line in problems if line not in ended] or ended[:1]
+
+
+def with_causes(problems: list[str], warned: dict[str, list[str]]) -> list[str]:
+    """Say why the cells of a page failed, and leave out what follows from that; quote warnings."""
+    failed = {problem.split(":")[0] for problem in problems if FAILED in problem}
+    told = []
+    for problem in problems:
+        page = problem.split(":")[0]
+        if FAILED in problem:
+            log = (NEW / "html" / "reports" / page).with_suffix(".err.log")
+            report = COLOR.sub("", log.read_text(encoding="utf-8")) if log.is_file() else ""
+            causes = ERROR.findall(report)
+            cause = re.sub(r"\n\s+", "; ", causes[-1]) if causes else problem
+            told.append(f"{page}: a cell failed: {cause}")
+        elif WARNED in problem and warned.get(page):
+            told.append(f"{problem.partition(' ')[0]} a cell warns: {warned[page].pop(0)}")
+        elif page not in failed:
+            told.append(problem)
+    return told
+
+
+def read_cells(
+    pages: list[str] | None,
+) -> tuple[dict[str, list[Any]], list[str], dict[str, list[str]]]:
+    """Return for each page how many cells it has and which examples they check.
+
+    With that, the cells that were not executed, and what the cells of a page print as warnings.
+    """
+    import nbformat
+    from jupyter_cache import get_cache
+
+    found: dict[str, list[Any]] = {}
+    unexecuted = []
+    warned: dict[str, list[str]] = {}
+    cache = get_cache(cache_folder(ROOT))
+    sources = NEW / "jupyter_execute"
+    for path in sorted(sources.rglob("*.ipynb")):
+        page = path.relative_to(sources).with_suffix(".md").as_posix()
+        if pages and page not in pages:
+            continue
+        try:
+            notebook = nbformat.read(path, nbformat.NO_CONVERT)
+        except ValueError:  # Sphinx could not write all of it
+            unexecuted.append(f"{page}: its cells were not executed")
+            continue
+        if not any(cell.cell_type == "code" for cell in notebook.cells):
+            continue
+        try:
+            notebook = cache.get_cache_bundle(cache.match_cache_notebook(notebook).pk).nb
+        except KeyError:
+            unexecuted.append(f"{page}: its cells were not executed")
+            continue
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        unexecuted += [
+            f"{page}: a cell was not executed: {cell.source[:60]!r}"
+            for cell in code
+            if cell.execution_count is None
+        ]
+        outputs = [output.get("data", {}) for cell in code for output in cell.outputs]
+        texts = ["".join(data.get("text/plain", "")) for data in outputs]
+        found[page] = [len(code), [text[:5] for text in texts if CHECKED.match(text)]]
+        printed = [output for cell in code for output in cell.outputs if "text" in output]
+        errors = [output.text.strip() for output in printed if output.name == "stderr"]
+        warned[page] = [(WARNING.findall(text) or text.splitlines())[-1] for text in errors if text]
+    return found, unexecuted, warned
+
+
+def report(record: Record, seconds: float) -> None:
+    """Print the summary of a successful build."""
+    checked = [example for _, examples in record["cells"].values() for example in examples]
+    print(
+        f"\nThe book is built.\n"
+        f"  pages                    {record['pages']}\n"
+        f"  cells executed           {sum(count for count, _ in record['cells'].values())}"
+        f" (pages run anew in the last build: {record['executed']})\n"
+        f"  worked examples checked  {len(set(checked))} (in {len(checked)} places)\n"
+        f"  warnings                 0\n"
+        f"  seconds                  {seconds:.1f}\n"
+        f"  open                     {(SITE / 'index.html').as_uri()}"
+    )
+
+
+def listing(folder: Path) -> str:
+    """Return a hash of the names, sizes and times of all files of the site but the commit's."""
+    state = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path != folder / COMMIT:
+            facts = path.stat()
+            state.update(f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode())
+    return state.hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Prove that the same sources give the same bytes: `make reproduce`.
+
+Two copies of what the build reads, with nothing built, become books under conditions that differ
+in all that must not matter: the folder, the home, the day, the locale, the seed of hashes, the
+mask of new files, the number of cores, and what the processor is said to be able to, so that the
+last digits of its results differ. Then every file of the two is compared: the site with its
+notebooks and archives; and, but for `--no-pdf`, the PDF and what a release attaches.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from press.build.book import BUILD, INPUTS, ROOT
+from press.build.fingerprint import files
+
+FOLDERS = (BUILD / "reproduce" / "one", BUILD / "reproduce" / "das zweite Büchlein — ein Zwilling")
+MADE = ("html", "release")
+OLDER = {  # as if on a processor of 2004
+    "NPY_DISABLE_CPU_FEATURES": " ".join(np.show_config("dicts")["SIMD Extensions"]["found"]),
+    "OPENBLAS_CORETYPE": {"x86_64": "Prescott", "aarch64": "ARMV8"}.get(platform.machine(), ""),
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F",
+}
+# The clocks of the two never show the same day.
+CONDITIONS = (
+    {"TZ": "A+12", "LC_ALL": "C", "PYTHONHASHSEED": "1"},
+    {"TZ": "B-14", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "4242", **OLDER},
+)
+PROBE = (
+    "import math, numpy as np; x = np.random.default_rng(0).normal(size=(99, 99)); "
+    "print('A product of matrices and two sums of exponentials:', "
+    "repr((x @ x).sum()), repr(np.exp(x).sum()), sum(map(math.exp, x.flat)))"
+)
+BROWSER = "import os, sys; print(sys.executable, os.environ['CHROMIUM'], sep='\\n')"
+
+
+def make(number: int, browser: list[str]) -> Path:
+    """Make one of the two books; return the folder of what was made."""
+    folder, conditions = FOLDERS[number], CONDITIONS[number]
+    home = folder.with_name(f"home {number}")
+    home.mkdir()
+    no_clone = {"GIT_CEILING_DIRECTORIES": f"{BUILD}"}  # or a commit in between were seen
+    environment = os.environ | no_clone | {"HOME": f"{home}", "PYTHONPATH": ""} | conditions
+    if browser:
+        environment["CHROMIUM"] = browser[1]
+    print(f"\n{number + 1} of 2: {folder}\n  {conditions}", flush=True)
+
+    def confine() -> None:
+        os.umask((0o022, 0o077)[number])
+        if number and hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+
+    steps = [(sys.executable, "-c", PROBE), (sys.executable, "-m", "press.build.book")]
+    if browser:
+        steps += [(browser[0], "-m", f"press.edition.{step}") for step in ("pdf", "published")]
+        steps += [(sys.executable, "-m", "press.edition.release")]
+    for step in steps:
+        started = time.monotonic()
+        subprocess.run(step, cwd=folder, env=environment, check=True, preexec_fn=confine)
+        print(f"{number + 1} of 2: {step[2][:20]}: {time.monotonic() - started:.0f} s", flush=True)
+    return folder / "_build"
+
+
+def difference(one: Path, two: Path) -> str:
+    """Say what differs first in two folders, and in which files; nothing where nothing does."""
+    first, second = (
+        {f"{path.relative_to(top)}" for path in top.rglob("*") if path.is_file()}
+        for top in (one, two)
+    )
+    if alone := sorted(first ^ second):
+        return f"{alone[0]} is in {one if alone[0] in first else two} alone"
+    differing = [n for n in sorted(first) if (one / n).read_bytes() != (two / n).read_bytes()]
+    if not differing:
+        return ""
+    a, b = ((top / differing[0]).read_bytes() for top in (one, two))
+    at = next(i for i, (x, y) in enumerate(zip_longest(a, b)) if x != y)
+    line, around = a[:at].count(b"\n") + 1, slice(max(0, at - 60), at + 60)
+    shown = [part[around].decode(errors="replace") for part in (a, b)]
+    return (
+        f"{differing[0]}, line {line}, byte {at}:\n  {shown[0]!r}\n  {shown[1]!r}\n"
+        f"{len(differing)} files differ: {', '.join(differing[:20])}"
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Make both and compare them; return the exit code."""
+    shutil.rmtree(BUILD / "reproduce", ignore_errors=True)
+    for name, path in files(ROOT, INPUTS):
+        for folder in FOLDERS:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / name)
+    browser = []
+    if "--no-pdf" not in arguments:
+        command = ["bash", "press/environments/browser.sh", "-c", BROWSER]
+        asked = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        browser = asked.stdout.splitlines()[-2:]
+    try:
+        one, two = make(0, browser), make(1, browser)
+    except subprocess.CalledProcessError as error:
+        print(f"\nerror: {' '.join(error.cmd[1:3])} failed, as is said above", file=sys.stderr)
+        return 1
+    for name in MADE:
+        if told := difference(one / name, two / name):
+            print(f"\nThe two are not the same: {name}/{told}", file=sys.stderr)
+            return 1
+    count = sum(path.is_file() for name in MADE for path in (one / name).rglob("*"))
+    print(f"\nThe two are the same, byte for byte: {count} files.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

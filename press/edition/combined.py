@@ -1,0 +1,392 @@
+"""All pages of the built site as one page of HTML, for paper.
+
+What a reader presses is gone, what is folded is open, and solutions stand at the end. A link from
+page to page is a link within; an id stays as it is on the web, unless a page before has the same.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from posixpath import join, normpath
+from typing import Any
+from urllib.parse import unquote, urldefrag, urlsplit
+
+from lxml.html import builder as E
+
+from press.build.check_html import parsed
+
+Element = Any  # lxml's
+
+STYLE = Path(__file__).with_name("edition.css")
+PROGRAMS = {"examples/checker.html"}  # a page that is of no use on paper
+# What is there to press, to fold, to search or to copy, or for a screen alone.
+HEADINGS = ("h1", "h2", "h3", "h4")
+TAGS = ("button", "form", "nav", "noscript", "script")
+CLASSES = (
+    *("about", "beside", "buttons", "checker", "cite", "contents", "digits", "figure-narrow"),
+    *("headerlink", "letters", "screen", "toctree-wrapper", "viewcode-link"),
+)
+CATALOG, INDEX, THEOREMS = "examples/index.html", "genindex.html", "reference/theorems.html"
+SOLUTIONS, LIBRARY = "Solutions", "reference/api/"
+ON_A_CARD = {"Topics", "Taught in", "Citation"}
+# A sheet shall have what the rules for a wide window say, and none of the others.
+WIDE = re.compile(r"@media \(min-width: (?:48|68\.75)rem\) \{")
+OTHER = re.compile(r"@media \((?:min|max)-width[^{]*\{")
+UNBROKEN = 9  # lines of an output that stay on one sheet
+RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
+FORMULA = "formula: "  # before what a drawing of a formula says
+
+
+@dataclass
+class Page:
+    """A page of the site."""
+
+    path: str
+    main: Element
+    title: str = field(init=False)
+    slug: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Name it as its address does: "causal/masking", "SA016"."""
+        self.slug = re.sub(r"(/?index)?\.html$", "", self.path) or "front"
+        for link in self.main.find_class("headerlink"):
+            link.drop_tree()
+        self.title = " ".join(self.main.find(".//h1").text_content().split())
+
+    @property
+    def is_example(self) -> bool:
+        """Tell whether it is a worked example; several of them share a sheet."""
+        return re.fullmatch(r"SA\d{3}", self.slug) is not None
+
+
+@dataclass
+class Part:
+    """A part of the book; the first, which has no name, is the front page."""
+
+    name: str
+    pages: list[Page]
+
+    @property
+    def slug(self) -> str:
+        """Return the id of its opener."""
+        return re.sub(r"\W+", "-", f"part {self.name.lower()}")
+
+
+@dataclass
+class Book:
+    """What the site says of itself, and its parts in reading order."""
+
+    title: str
+    version: str
+    date: str  # 2026-11-22, or a year
+    foot: str  # whose it is, and what one may do with it
+    mark: Element
+    base: str  # the public address of the site, or nothing
+    parts: list[Part]
+
+    def pages(self) -> Iterator[Page]:
+        """Yield all pages."""
+        for part in self.parts:
+            yield from part.pages
+
+
+def version_of(site: Path) -> str:
+    """Return the version of the book, as the inventory of the site tells it to other books."""
+    inventory = site / "objects.inv"
+    found = inventory.is_file() and re.search(rb"^# Version: (\S+)$", inventory.read_bytes(), re.M)
+    if not found:
+        raise SystemExit(f"error: no book in {site}: 'make book' builds it.")
+    return found[1].decode()
+
+
+def edition_of(site: Path) -> Path:
+    """Return where the PDF of a built site stands."""
+    return site.parent / "editions" / f"selfattn-book-{version_of(site)}.pdf"
+
+
+def read(site: Path, only: Collection[str] = ()) -> Book:
+    """Read the site in the order of its contents: all pages, or those that are named."""
+    version = version_of(site)
+    front = parsed(site / "index.html")
+    canonical = front.xpath("string(//link[@rel='canonical']/@href)")
+    foot = " ".join(front.xpath("string(//footer/p[last()])").split()).replace(", commit.", ".")
+    parts = [Part("", [Page("index.html", front.find(".//main"))])]
+    for element in front.xpath("//nav[@aria-label='Contents']/*"):
+        if element.tag == "p":
+            parts.append(Part(element.text_content(), []))
+            continue
+        paths = [normpath(link) for link in element.xpath(".//a/@href")]
+        if CATALOG in paths:  # which has the examples; the menu does not
+            examples = sorted(site.glob("SA*/index.html"))
+            paths[1:1] = [path.relative_to(site).as_posix() for path in examples]
+        for path in paths:
+            if path not in PROGRAMS and (not only or path in only):
+                parts[-1].pages.append(Page(path, parsed(site / path).find(".//main")))
+    parts = [part for part in parts if part.pages]
+    parts.append(Part("", [Page(INDEX, parsed(site / INDEX).find(".//main"))]))
+    return Book(
+        parts[0].pages[0].title,
+        version,
+        date=front.xpath("string(//meta[@name='citation_publication_date']/@content)"),
+        foot=foot,
+        mark=front.xpath("//header//svg")[0],
+        base=canonical.removesuffix("index.html").rstrip("/"),
+        parts=parts,
+    )
+
+
+# Pages
+
+
+def _strip(page: Page, below: int) -> None:
+    """Take from a page what is not for paper, and open what is folded.
+
+    Its headings are one level `below` those of the web if it is in a part.
+    """
+    main = page.main
+    unwanted = [element for tag in TAGS for element in main.iter(tag)]
+    unwanted += [element for name in CLASSES for element in main.find_class(name)]
+    unwanted += main.xpath(".//p[starts-with(normalize-space(), 'Check an output here')]")
+    unwanted += main.xpath(".//section[dl[@class='map']]")  # the contents are the map
+    if page.is_example:  # what one does with it at a desk, and what another page says, too
+        unwanted += main.xpath(".//section[@id='test' or @id='slips']")
+        unwanted += [
+            one
+            for name in main.xpath(".//dl[@class='simple']/dt")
+            if name.text not in ON_A_CARD
+            for one in (name, name.getnext())
+        ]
+    if page.path == CATALOG:  # each example has the same at its top
+        unwanted += main.find_class("catalog")
+    if page.path == THEOREMS:
+        unwanted += main.xpath(
+            ".//div[contains(@class, 'statement')]/*[not(@class='head' or @class='uses')]"
+        )
+    for element in unwanted:
+        if element.getparent() is not None:
+            element.drop_tree()
+    for name in main.xpath(".//p[@class='facts']/strong[.='Run it']"):
+        for one in (*name.itersiblings(), name):
+            one.getparent().remove(one)
+    for fold in main.iter("details"):
+        fold.set("open", "")
+    for heading in main.iter(*HEADINGS):  # the first level is that of the parts
+        heading.set("aria-level", str(int(heading.tag[1]) + below))
+    for paragraph in main.iter("p"):
+        if paragraph.text_content().rstrip().endswith(":"):
+            paragraph.classes.add("leading")
+    for code in main.iter("pre"):  # a tag of its own in the PDF
+        within = E.CODE(*code)
+        within.text, code.text = code.text, None
+        code.append(within)
+        is_output = code.xpath("boolean(ancestor::div[contains(@class, 'cell_output')])")
+        if not is_output or code.text_content().count("\n") <= UNBROKEN:
+            code.classes.add("whole")
+    for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
+        drawing = picture.getparent()  # a drawing as any other, with its sentence below
+        drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
+        drawing.addnext(drawing[-1])
+        drawing[:] = list(picture)
+    for formula in main.iter("math"):
+        formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
+
+
+def spoken(formula: Element) -> str:
+    """Return MathML as one types it: √(d_k), e^(−x), (a + b)/c."""
+
+    def tight(part: Element) -> str:
+        text = spoken(part)
+        return text if re.fullmatch(r"\w+|.", text) else f"({text})"
+
+    parts = list(formula)
+    match formula.tag:
+        case "mfrac":
+            return f"{tight(parts[0])}/{tight(parts[1])}"
+        case "msqrt":
+            return f"√({''.join(map(spoken, parts))})"
+        case "mroot":
+            return f"root {tight(parts[1])} of {tight(parts[0])}"
+        case "msub" | "munder":
+            return f"{spoken(parts[0])}_{tight(parts[1])}"
+        case "msup" | "mover":
+            return f"{spoken(parts[0])}^{tight(parts[1])}"
+        case "msubsup" | "munderover":
+            return f"{spoken(parts[0])}_{tight(parts[1])}^{tight(parts[2])}"
+        case "mspace":
+            return " " if formula.get("width") else ""  # or it has a height only
+        case "mtr":
+            return ", ".join(map(spoken, parts))
+        case "mtable":
+            return "; ".join(map(spoken, parts))
+        case "mo" if formula.text in RELATIONS:
+            return f" {formula.text} "
+        case _:
+            return (formula.text or "") + "".join(map(spoken, parts))
+
+
+def _rename(book: Book) -> dict[tuple[str, str], str]:
+    """Give every id of the book a name of its own; return it by page and id.
+
+    The first page that has an id keeps it, so that a label has its name: lists of them come later.
+    """
+    names: dict[tuple[str, str], str] = {}
+    taken: set[str] = set()
+    for page in book.pages():
+        names[page.path, ""] = names[page.path, "main"] = page.slug
+        for element in page.main.xpath(".//*[@id]"):
+            name = element.get("id")
+            own = f"{page.slug}.{name}" if name in taken else name
+            names[page.path, name] = own
+            element.set("id", own)
+            taken.add(own)
+    return names
+
+
+def _link(page: Page, site: Path, book: Book, names: Mapping[tuple[str, str], str]) -> None:
+    """Turn links to other pages into links within; drop those to what is not on paper."""
+    for link in list(page.main.iter("a")):
+        link.attrib.pop("download", None)
+        address, anchor = urldefrag(link.get("href", ""))
+        if urlsplit(address).scheme:
+            continue
+        target = normpath(join(page.path, "..", unquote(address))) if address else page.path
+        if (site / target).is_dir():
+            target = normpath(join(target, "index.html"))
+        if name := names.get((target, unquote(anchor)), names.get((target, ""))):
+            link.set("href", f"#{name}")
+        elif book.base:
+            link.set("href", f"{book.base}/{target}{anchor and '#'}{anchor}")
+        elif "tested" in link.getparent().classes:
+            link.drop_tree()
+        else:
+            link.drop_tag()
+
+
+def _at(name: str) -> Element:
+    """Return a place for the number of the sheet that has `name`."""
+    return E.A("000", {"class": "at", "href": f"#{name}"})
+
+
+def _take_solutions(page: Page) -> Page | None:
+    """Take the solutions out of a page, link each exercise with its own, and return them."""
+    taken = E.MAIN(E.H1(page.title, {"aria-level": "2"}))
+    for exercise in page.main.find_class("exercise"):
+        solution = exercise.getnext()
+        if solution is None or "solution" not in solution.classes:
+            continue
+        label = exercise.get("id")
+        kind = exercise.find_class("kind")[0].text_content().strip()
+        solution.drop_tree()
+        solution[0].drop_tree()  # the summary
+        solution.tag = "section"
+        solution.set("id", f"{label}-solution")
+        solution.insert(0, E.H3(kind, E.SMALL("page ", _at(label)), {"aria-level": "3"}))
+        taken.append(solution)
+        exercise.append(E.P("Solution: page ", _at(f"{label}-solution"), {"class": "to-solution"}))
+    return Page(f"solutions/{page.path}", taken) if len(taken) > 1 else None
+
+
+# The book
+
+
+def combine(site: Path, book: Book) -> Element:
+    """Return the book as one page of HTML, with places for the numbers of sheets."""
+    for part in book.parts:
+        for page in part.pages:
+            _strip(page, 1 if part.name else 0)
+    names = _rename(book)
+    for page in book.pages():
+        _link(page, site, book, names)
+    solutions = [taken for page in book.pages() if (taken := _take_solutions(page)) is not None]
+    parts = [*book.parts[:-1], Part(SOLUTIONS, solutions), book.parts[-1]]
+    chapters: list[Element] = []
+    contents = E.OL()
+    sheets: dict[tuple[str, str], str] = {}  # by what stands above them on the left and the right
+    for part in (part for part in parts if part.pages):
+        entries = contents
+        if part.name:
+            chapters.append(_opener(part))
+            entries = E.OL()
+            line = E.A(part.name, href=f"#{part.slug}"), _at(part.slug)
+            contents.append(E.LI(*line, entries))
+        for page in part.pages:
+            above = (part.name or book.title, _running(page, part))
+            sheet = sheets.setdefault(above, f"sheet-{len(sheets)}")
+            style = {"id": page.slug, "class": _kind(page, part), "style": f"page: {sheet}"}
+            chapters.append(E.ARTICLE(*page.main, style))
+            if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
+                entries.append(_line(page))
+    for link in chapters[-1].xpath(".//ul[@class='entries']//a"):
+        link.addnext(_at(link.get("href")[1:]))
+    linked = sorted({"contents", *names.values()})
+    return E.HTML(
+        E.HEAD(E.META(charset="utf-8"), E.TITLE(book.title), E.STYLE(_looks(site, sheets))),
+        E.BODY(
+            E.SECTION(
+                book.mark,
+                E.P(book.title, {"class": "title"}),
+                E.P(f"Version {book.version}", {"class": "version"}),
+                E.P(book.foot, {"class": "rights"}),
+                {"class": "cover"},
+            ),
+            E.SECTION(E.H1("Contents"), contents, {"class": "toc", "id": "contents"}),
+            E.MAIN(*chapters),
+            # A browser writes an id into the PDF if a link leads there.
+            E.P({"hidden": ""}, *(E.A(href=f"#{name}") for name in linked)),
+        ),
+        lang="en",
+    )
+
+
+def _running(page: Page, part: Part) -> str:
+    """Return what stands above the sheets of a page, beside the name of its part."""
+    if page.is_example or page.path == CATALOG or part.name in ("", SOLUTIONS):
+        return ""
+    return "The library" if page.path.startswith(LIBRARY) else page.title
+
+
+def _kind(page: Page, part: Part) -> str:
+    """Return the class of a page: most begin on a sheet of their own."""
+    if page.is_example:
+        return "example"
+    return "goes-on" if part.name == SOLUTIONS or page.path.startswith(LIBRARY) else "chapter"
+
+
+def _opener(part: Part) -> Element:
+    """Return the first sheet of a part: its pages, each with what it asks."""
+    listed = E.OL(*map(_line, part.pages))
+    for page, line in zip(part.pages, listed, strict=True):
+        line[0].extend(E.SMALL(asked.text_content()) for asked in page.main.find_class("kicker"))
+    return E.SECTION(E.H1(part.name), listed, {"id": part.slug, "class": "opener"})
+
+
+def _line(page: Page) -> Element:
+    """Return the line of a page in a list of pages."""
+    return E.LI(E.A(page.title, href=f"#{page.slug}"), _at(page.slug))
+
+
+def _looks(site: Path, sheets: Mapping[tuple[str, str], str]) -> str:
+    """Return the stylesheet: that of the site, what is different on paper, and running titles."""
+    css = (site / "_static" / "page.css").read_text("utf-8")
+    css = OTHER.sub("@media not all {", WIDE.sub("@media print {", css))
+    css = css.replace('url("fonts/', f'url("{(site / "_static" / "fonts").resolve().as_uri()}/')
+    rules = [css, STYLE.read_text("utf-8")]
+    for titles, sheet in sheets.items():
+        left, right = (text.replace("\\", "\\\\").replace('"', '\\"') for text in titles)
+        rules.append(
+            f'@page {sheet} {{ @top-left {{ content: "{left}" }}'
+            f' @top-right {{ content: "{right}" }} }}'
+        )
+    return "\n".join(rules)
+
+
+def headings(book: Element) -> Iterator[tuple[int, str, str]]:
+    """Yield the level, the text and the id of what the outline of a combined book has."""
+    for heading in book.iter(*HEADINGS):
+        level = int(heading.get("aria-level", heading.tag[1]))
+        (article,) = heading.xpath("ancestor::article") or [None]
+        is_chapter = article is None or "chapter" in article.classes
+        if level <= (3 if is_chapter else 2):
+            place = heading.xpath("string(ancestor-or-self::*[@id][1]/@id)")
+            yield level, " ".join(heading.text_content().split()), place

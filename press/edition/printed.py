@@ -1,0 +1,224 @@
+"""Print a page of HTML with a browser, and finish the PDF: tags, dates, metadata, size."""
+
+import io
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+from lxml import html
+from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import ViewportSize
+
+from press.edition.combined import FORMULA, Book, Element, combine, headings
+
+Object = Any  # pikepdf's
+Item = Any  # one of them, or a list
+GROUPS = {"/Document", "/Art", "/Sect", "/Div", "/Part", "/BlockQuote"}  # hold no text themselves
+INLINE = {"/Span", "/Em", "/Strong", "/Link", "/Code", "/Formula", "/Quote", "/Sub", "/Lbl"}
+# A label in a drawing has an outline in the color of the paper, which in a PDF is a font of its own
+# for each drawing. A box behind it does the same.
+BOXES = """() => {
+  const texts = [...document.querySelectorAll(".drawing text")]
+    .filter((text) => getComputedStyle(text).stroke !== "none")
+    .map((text) => [text, text.getBBox()]);  // first all, for what is drawn makes them stale
+  for (const [text, { x, y, width, height }] of texts) {
+    const box = document.createElementNS(text.namespaceURI, "rect");
+    for (const [name, value] of Object.entries(
+      { x: x - 1, y: y + height * .14, width: width + 2, height: height * .74, class: "box" }))
+      box.setAttribute(name, value);
+    const turn = text.getAttribute("transform");
+    if (turn) box.setAttribute("transform", turn);
+    text.before(box);
+    text.style.stroke = "none";
+  }
+}"""
+# What a sheet would cut off, which on a screen one scrolls to.
+CUT = """() => {
+  const edge = document.body.getBoundingClientRect().right + 10;
+  const cut = (one) => one.getBoundingClientRect().right > edge ||
+    (getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1);
+  return [...document.querySelectorAll("article *:not(svg *, math *)")]
+    .filter((one) => cut(one) && !cut(one.parentElement))
+    .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
+}"""
+FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
+PRINTINGS = 4
+SHEET = ViewportSize(width=635, height=900)  # CSS pixels within the margins
+FILL_IN = """(numbers) => {
+  for (const place of document.querySelectorAll("a.at"))
+    place.textContent = numbers[decodeURIComponent(place.hash.slice(1))];
+}"""
+
+
+def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
+    """Return the book as a PDF; `draft` is where its HTML may stand.
+
+    It is printed twice: the first time tells which sheet each place is on. Where a number moves
+    what follows, it is printed again.
+    """
+    page = combine(site, book)
+    text = html.tostring(page, encoding="unicode", doctype="<!doctype html>")
+    draft.write_text(text, encoding="utf-8")
+    tab.set_default_timeout(0)
+    tab.goto(draft.resolve().as_uri())
+    tab.evaluate(FACES)  # also those of paper alone, which would come between two printings
+    tab.set_viewport_size(SHEET)
+    tab.emulate_media(media="print")
+    if cut := tab.evaluate(CUT):
+        raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
+    tab.evaluate(BOXES)
+    with pikepdf.open(io.BytesIO(_print(tab))) as pdf:
+        numbers = places(pdf)
+    for _ in range(PRINTINGS):
+        tab.evaluate(FILL_IN, numbers)
+        with pikepdf.open(io.BytesIO(_print(tab, tagged=True))) as pdf:
+            if (found := places(pdf)) == numbers:
+                describe(pdf, book)
+                write_outline(pdf, page)
+                simplify(pdf)
+                return saved(pdf)
+            numbers = found
+    raise RuntimeError("the numbers of the sheets do not come to rest")
+
+
+def _print(tab: Tab, **options: bool) -> bytes:
+    made: bytes = tab.pdf(prefer_css_page_size=True, print_background=True, **options)
+    return made
+
+
+def places(pdf: Pdf) -> dict[str, int]:
+    """Return the number of the sheet of every id."""
+    sheets = {page.obj.objgen: number for number, page in enumerate(pdf.pages, start=1)}
+    return {str(name)[1:]: sheets[where[0].objgen] for name, where in pdf.Root.Dests.items()}
+
+
+def moment(book: Book) -> datetime:
+    """Return the time of the edition: SOURCE_DATE_EPOCH, or the date that the site gives."""
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
+        return datetime.fromtimestamp(int(epoch), UTC)
+    year, month, day, *_ = f"{book.date}/1/1".split("/")
+    return datetime(int(year), int(month), int(day), tzinfo=UTC)
+
+
+def describe(pdf: Pdf, book: Book) -> None:
+    """Say what the PDF is and when it was made."""
+    date = moment(book)
+    stamp = f"D:{date:%Y%m%d%H%M%S}Z"
+    pdf.docinfo = pdf.make_indirect(
+        Dictionary(
+            Title=book.title,
+            Author="The selfattn_ref contributors",
+            Subject=f"Version {book.version}",
+            CreationDate=stamp,
+            ModDate=stamp,
+        )
+    )
+    with pdf.open_metadata(set_pikepdf_as_editor=False) as metadata:
+        metadata.load_from_docinfo(pdf.docinfo)
+        metadata["dc:language"] = {"en"}
+    pdf.Root.PageMode = Name.UseOutlines
+    pdf.Root.ViewerPreferences = Dictionary(DisplayDocTitle=True)
+
+
+def write_outline(pdf: Pdf, book: Element) -> None:
+    """List the parts, the chapters and their sections beside the sheets."""
+    with pdf.open_outline() as outline:
+        above = [outline.root]
+        for level, text, place in headings(book):
+            item = OutlineItem(text, Name(f"/{place}"))
+            item.is_closed = level > 1
+            del above[level:]
+            above[-1].append(item)
+            above.append(item.children)
+
+
+def simplify(pdf: Pdf) -> None:
+    """Take the wrappers without a meaning out of the tags; they are nine of ten.
+
+    What stood in them goes to what is around them, and a line of text that nothing else is around
+    becomes a paragraph. A drawing that says a formula is a formula.
+    """
+    owners: dict[tuple[Any, int], Object] = {}  # a sheet and the number of a piece on it: its tag
+
+    def inline(one: Item) -> bool:
+        return isinstance(one, list) or "/S" not in one or str(one.S) in INLINE
+
+    def within(element: Object) -> Iterator[Item]:
+        """Yield what is in an element: pieces of sheets, tags, and lines of both."""
+        inside = element.get("/K")
+        for kid in inside if isinstance(inside, Array) else [] if inside is None else [inside]:
+            if isinstance(kid, int):
+                yield Dictionary(Type=Name.MCR, Pg=element.Pg, MCID=kid)
+            elif "/S" not in kid:
+                yield kid
+            elif str(kid.S) == "/NonStruct":
+                found = list(within(kid))
+                if all(map(inline, found)):
+                    yield list(flat(found))
+                else:
+                    yield from paragraphs(found)
+            else:
+                settle(kid, list(within(kid)))
+                yield kid
+
+    def flat(found: list[Item]) -> Iterator[Object]:
+        for one in found:
+            yield from one if isinstance(one, list) else [one]
+
+    def paragraphs(found: list[Item]) -> Iterator[Object]:
+        for one in found:
+            if not isinstance(one, list):
+                yield one
+            elif any("/S" not in piece for piece in one):
+                paragraph = pdf.make_indirect(Dictionary(Type=Name.StructElem, S=Name.P))
+                settle(paragraph, one)
+                yield paragraph
+            else:
+                yield from one
+
+    def settle(element: Object, found: list[Item]) -> None:
+        """Put into an element what belongs there."""
+        if str(element.get("/Alt", "")).startswith(FORMULA):
+            element.S = Name.Formula
+            element.Alt = str(element.Alt).removeprefix(FORMULA)
+        kids = list((paragraphs if str(element.S) in GROUPS else flat)(found))
+        pieces = [kid for kid in kids if kid.get("/Type") == Name.MCR]
+        if pieces:
+            element.Pg = pieces[0].Pg
+        for kid in kids:
+            if "/S" in kid:
+                kid.P = element
+        for piece in pieces:
+            owners[piece.Pg.objgen, int(piece.MCID)] = element
+        element.K = Array(
+            int(kid.MCID)
+            if kid.get("/Type") == Name.MCR and kid.Pg.objgen == element.Pg.objgen
+            else kid
+            for kid in kids
+        )
+
+    root = pdf.Root.StructTreeRoot
+    settle(root.K, list(within(root.K)))
+    tree = pikepdf.NumberTree(root.ParentTree)
+    for page in pdf.pages:
+        numbers = tree[int(page.obj.StructParents)]
+        for number in range(len(numbers)):
+            if owner := owners.get((page.objgen, number)):
+                numbers[number] = owner
+
+
+def saved(pdf: Pdf) -> bytes:
+    """Return the bytes, the same for the same content."""
+    made = io.BytesIO()
+    pdf.remove_unreferenced_resources()
+    pdf.save(
+        made,
+        deterministic_id=True,
+        object_stream_mode=pikepdf.ObjectStreamMode.generate,
+        recompress_flate=True,
+    )
+    return made.getvalue()

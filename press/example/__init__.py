@@ -1,0 +1,1 @@
+"""The page of a worked example, the catalog, the checker, and what can be taken along."""

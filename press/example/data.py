@@ -1,0 +1,30 @@
+"""The data of the worked examples, read once in a build."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+DATA = Path("selfattn_ref", "worked_examples", "data")
+
+
+@cache
+def documents(root: Path) -> dict[str, dict[str, Any]]:
+    """Return the data of every example, by id."""
+    paths = sorted((root / DATA).glob("SA*.json"))
+    return {path.stem: json.loads(path.read_text("utf-8")) for path in paths}
+
+
+def flat(value: Any) -> Iterator[Any]:
+    """Yield the entries of an array in order."""
+    if isinstance(value, list):
+        for part in value:
+            yield from flat(part)
+    else:
+        yield value
+
+
+def shape(value: Any) -> tuple[int, ...]:
+    """Return the shape of an array."""
+    return (len(value), *shape(value[0])) if isinstance(value, list) else ()

@@ -1,0 +1,58 @@
+"""What can be taken along: the data of all examples, their notebooks, the library."""
+
+import contextlib
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from press.example.notebook import written
+from press.site.citation import Work
+from press.site.library import FOLDER, base_of, build_wheel, install
+from press.site.scope import is_whole
+from selfattn_ref.worked_examples.__main__ import export
+
+ARCHIVE = "worked-examples.zip"
+
+
+def write_files(app: Sphinx, exception: Exception | None) -> None:
+    """Put what can be taken along into the site: each file by itself, and all in one archive.
+
+    That is the data of all examples, their notebooks, and the library that these install.
+    """
+    if not is_whole(app, exception):
+        return
+
+    folder = Path(app.outdir, FOLDER)
+    with contextlib.redirect_stdout(io.StringIO()):
+        export(folder)
+    listed = folder / "manifest.json"
+    manifest = json.loads(listed.read_text("utf-8"))
+    for path in (build_wheel(folder), *folder.glob("SA*.ipynb")):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        manifest["files"][path.name] = f"sha256:{digest}"
+    manifest["files"] = dict(sorted(manifest["files"].items()))
+    listed.write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+    with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted([*manifest["files"], listed.name]):
+            # a fixed date, so that two builds give one archive
+            entry = zipfile.ZipInfo(f"worked-examples/{name}")
+            archive.writestr(entry, (folder / name).read_bytes())
+
+
+def write_notebook(app: Sphinx, name: str, work: Work) -> None:
+    """Put the notebook of an example into the site, before `write_files` looks for it."""
+    path = Path(app.outdir, FOLDER, f"{name}.ipynb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(written(name, install(base_of(app.config)), work), "utf-8")
+
+
+def buttons(name: str, *, runs: bool = True) -> str:
+    """Return links to the files of an example; only one that is in use has a notebook."""
+    files = {"Notebook (.ipynb)": f"{name}.ipynb"} if runs else {}
+    files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz", "All examples (.zip)": ARCHIVE}
+    links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
+    return f'<p class="buttons">{" ".join(links)}</p>'

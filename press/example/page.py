@@ -1,0 +1,328 @@
+"""A page for every worked example, made from its data, and a link wherever its id stands.
+
+The source of a page is a stub that names the example; what stands on it is read from the data
+when Sphinx reads the stub, so that search, links and objects.inv treat it like any other page.
+"""
+
+import html
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from derivations.documents import fingerprint, read
+from press.example import checker, downloads, slip_catalog, snippets, trace
+from press.example.data import DATA, documents, shape
+from press.example.tables import decimals, shown, tables, whole, wide
+from press.example.text import curled, powers, prose
+from press.site import library
+from press.site.addresses import EXAMPLE
+from press.site.markup import raw, section, to_page
+from press.site.sources import (
+    CALLING,
+    CALLS,
+    RECOMPUTED,
+    RECOMPUTING,
+    recomputing,
+)
+from selfattn_ref.worked_examples import load
+from selfattn_ref.worked_examples.__main__ import cited
+
+INDEX = "book/examples/index"
+STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
+
+
+STEPS = """\
+<p>How the arrays are made of each other, with one entry worked out.</p>
+"""
+TRACE = """\
+<p class="scripted trace-hint">Point at a number, tap it, or go to it with the arrow keys: what made
+it stands beside it.</p>
+"""
+
+
+def write_sources(root: Path) -> None:
+    """Write the source of the page of every example; remove those whose data is gone."""
+    folder = root / "book" / "examples"
+    folder.mkdir(exist_ok=True)
+    documents.cache_clear()  # a build begins
+    wanted = {f"{name}.md": STUB.format(**data) for name, data in documents(root).items()}
+    for path in folder.glob("SA*.md"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        path = folder / name
+        if not path.is_file() or path.read_text("utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+# Numbers
+
+
+# Tables
+
+
+# The page
+
+
+def agreement(data: Mapping[str, Any]) -> str:
+    """Compute every expected value with the library, and return how near the results are.
+
+    A difference beyond the tolerance ends the build.
+    """
+    import selfattn_ref
+
+    module = importlib.import_module(RECOMPUTED.replace("/", "."))
+    compute = getattr(getattr(module, RECOMPUTING), data["id"].lower())
+    example = load(data["id"])
+    computed = compute(selfattn_ref, example.inputs)
+    if set(computed) != set(data["expected"]):
+        raise ValueError(f"{data['id']}: {RECOMPUTED} computes other values than are expected")
+    return repr(example.check(**computed)).rpartition("(")[2].rstrip(")")
+
+
+def status(data: Mapping[str, Any]) -> list[nodes.Node]:
+    """Return how far the library agrees with an example, or why it is no longer used."""
+    if withdrawn := data.get("withdrawn"):
+        see = f" See {withdrawn['see']}." if withdrawn["see"] else ""
+        why = f" on {withdrawn['on']}: {withdrawn['because']}{see}"
+        return [nodes.strong("", "withdrawn", classes=["negative"]), *prose(curled(why))]
+    agrees = f" with the library in this build: {agreement(data)}"
+    return [nodes.strong("", "✓ agrees"), *powers(agrees)]
+
+
+def card(
+    data: Mapping[str, Any], pages: set[str], found: Mapping[str, Any], base: str
+) -> list[nodes.Node]:
+    """Return the card of an example: its name, what it is for, and what is certain about it."""
+    name, title = data["id"], html.escape(data["title"], quote=False)
+    newer = [one for one, other in found.items() if other["supersedes"] == name]
+    tests = [(RECOMPUTED, recomputing(name), "every value recomputed")]
+    tests += [(CALLS, CALLING, "every call made")] if data["calls"] else []
+    if data.get("withdrawn"):
+        tests = []
+    facts: dict[str, list[nodes.Node]] = {
+        "Status": status(data),
+        "Superseded by": [nodes.Text(one) for one in newer],
+        "Supersedes": [nodes.Text(data["supersedes"] or "")],
+        "Since": [
+            nodes.Text(f"version {data['since']}, "),
+            nodes.inline("", data["released"], classes=["date"]),
+        ],
+        "Topics": [nodes.Text(", ".join(data["topics"]))],
+        "Taught in": [to_page(data["page"])] if data["page"] in pages else [],
+        "Tested in": [
+            raw(", ".join(f'<a href="../{page}.html#{at}">{what}</a>' for page, at, what in tests))
+        ],
+        "Address": [raw(copied(f"{base}/{name}/"))],
+        "Citation": [raw(copied(cited(load(name))))],
+    }
+    listed = nodes.definition_list()
+    for term, content in facts.items():
+        if "".join(node.astext() for node in content):
+            listed += nodes.definition_list_item(
+                "",
+                nodes.term("", term),
+                nodes.definition("", nodes.paragraph("", "", *content)),
+            )
+    named = raw(
+        f'<span class="number" aria-hidden="true">{name}</span>{beside(name, pages)}'
+        f'<h1><span class="unseen">{name}: </span>{curled(title)}</h1>'
+    )
+    return [
+        nodes.container("", named, classes=["card"]),
+        nodes.paragraph("", "", *prose(curled(data["why"])), classes=["why"]),
+        nodes.container("", listed, classes=["card", "record"]),
+    ]
+
+
+def copied(text: str) -> str:
+    """Write a line that can be copied, and is cut off where it does not fit."""
+    return f'<span class="copied line"><code>{html.escape(text)}</code></span>'
+
+
+def beside(name: str, pages: Iterable[str]) -> str:
+    """Return links to the examples before and after an example that have pages."""
+    order = sorted(match[1] for one in pages if (match := EXAMPLE.fullmatch(f"book/{one}")))
+    place = order.index(name) if name in order else 0
+    links = [f'<a href="../{one}/index.html">← {one}</a>' for one in order[:place][-1:]]
+    links += [f'<a href="../{one}/index.html">{one} →</a>' for one in order[place + 1 :][:1]]
+    return f'<span class="beside">{" ".join(links)}</span>'
+
+
+def arrays(data: Mapping[str, Any], group: str) -> Iterator[nodes.Node]:
+    """Yield a section for each array of a group, and one table for single numbers that follow."""
+    single = []
+    for name, entry in data[group].items():
+        text = prose(curled(entry["description"]))
+        if not isinstance(entry["value"], list):
+            number = shown(entry["value"], decimals([entry["value"]]))
+            exact = round(entry["value"], 6) == entry["value"]
+            single.append(
+                (name, number if exact else f"{number}<small>{entry['value']!r}</small>", text)
+            )
+            continue
+        yield from numbers(single)
+        single = []
+        size = " × ".join(map(str, shape(entry["value"])))
+        title = [nodes.literal("", name), raw(f' <span class="shape">{size}</span>')]
+        drawn = raw(tables(name, data) + whole(entry["value"]))
+        found = section(name, nodes.paragraph("", "", *text), drawn, title=title)
+        found["classes"] = ["array", *(["wide"] if wide(name, data) else [])]
+        yield found
+    yield from numbers(single)
+
+
+def numbers(single: list[tuple[str, str, list[nodes.Node]]]) -> Iterator[nodes.Node]:
+    """Yield a table of single numbers: name, value and what it is."""
+    if not single:
+        return
+    group = nodes.tgroup(cols=3)
+    group += [nodes.colspec(colwidth=1) for _ in range(3)]
+    body = nodes.tbody()
+    for name, number, text in single:
+        body += nodes.row(
+            "",
+            nodes.entry("", nodes.paragraph("", "", nodes.literal(name, name)), ids=[name]),
+            nodes.entry("", nodes.paragraph("", "", raw(number))),
+            nodes.entry("", nodes.paragraph("", "", *text)),
+        )
+    group += body
+    yield nodes.table("", group, classes=["numbers"])
+
+
+def page(
+    data: Mapping[str, Any],
+    pages: set[str],
+    found: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    base: str = "",
+) -> list[nodes.Node]:
+    """Return what stands on the page of an example, one of those that were found."""
+    function = data["derivation"]["function"]
+    tolerance = data["tolerance"]
+    origin = data["provenance"]
+    steps = trace.steps_of(data["id"])
+    corrected = (
+        [nodes.paragraph("", "", *prose(curled(origin["corrects"])))] if origin["corrects"] else []
+    )
+    return [
+        *card(data, pages, found, base),
+        raw(downloads.buttons(data["id"], runs=not data.get("withdrawn"))),
+        raw(checker.link(data["id"])),
+        section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
+        section(
+            "expected",
+            *([raw(TRACE)] if steps else []),
+            *arrays(data, "expected"),
+            title=[nodes.Text("Expected values")],
+        ),
+        *([section("steps", raw(STEPS + steps), title=[nodes.Text("Step by step")])] * bool(steps)),
+        *(
+            section(name, *content, title=[nodes.Text(title)])
+            for name, title, content in snippets.sections_of(data["id"], base)
+            if not data.get("withdrawn")
+        ),
+        section(
+            "derivation",
+            nodes.paragraph("", "", *prose(curled(data["derivation"]["method"]))),
+            nodes.paragraph(
+                "",
+                "",
+                nodes.Text("The function "),
+                nodes.inline("", "", nodes.literal("", function), derives=function),
+                *powers(
+                    " derives all of them without the library. A computed number agrees if it is "
+                    f"off by no more than {tolerance['absolute']:.0e} + "
+                    f"{tolerance['relative']:.0e} times "
+                    "the size of the expected one."
+                ),
+            ),
+            title=[nodes.Text("Derivation")],
+        ),
+        section(
+            "origin",
+            nodes.paragraph("", "", *prose(curled(origin["text"]))),
+            *corrected,
+            title=[nodes.Text("Origin and corrections" if corrected else "Origin")],
+        ),
+    ]
+
+
+class WorkedExamplePage(SphinxDirective):
+    """``{worked-example} SA016``: the page of an example."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Read the data and lay it out."""
+        root, name = Path(self.env.srcdir), self.arguments[0]
+        for path in (DATA / f"{name}.json", slip_catalog.SOURCE):
+            self.env.note_dependency(str(root / path))
+        found = documents(root)
+        pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
+        return page(found[name], pages, found, library.base_of(self.config))
+
+
+# Links
+
+
+def around(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> str | None:
+    """Tell the template of an example which comes before and after, and what stands on the page."""
+    if page == INDEX:
+        return "catalog.html"
+    if not EXAMPLE.fullmatch(page) or doctree is None:
+        return None
+    order = sorted(name for name in app.env.found_docs if EXAMPLE.fullmatch(name))
+    place = order.index(page)
+
+    def neighbor(name: str) -> dict[str, str]:
+        example, _, title = app.env.titles[name].astext().partition(": ")
+        return {"href": context["pathto"](name), "title": example, "question": title}
+
+    for part in context["parts"]:
+        part["here"] = any(entry["href"] == context["pathto"](INDEX) for entry in part["pages"])
+    context["previous_page"] = neighbor(order[place - 1]) if place else None
+    context["next_page"] = neighbor(order[place + 1]) if place + 1 < len(order) else None
+
+    name = page.rpartition("/")[2]
+    data = documents(Path(app.srcdir))[name]
+    digest = fingerprint(read(Path(app.srcdir, DATA, f"{name}.json")))
+    context["work"] = replace(
+        context["work"],
+        example=name,
+        title=curled(data["title"]),
+        digest=digest,
+        date=data["released"],
+        is_released=True,
+    )
+    if not data.get("withdrawn"):
+        downloads.write_notebook(app, name, context["work"])
+    context["example_data"] = data
+    context["sections"] = [
+        {
+            "id": one["ids"][0],
+            "title": one[0].astext(),
+            "sections": [
+                {"id": array["ids"][0], "title": array["ids"][0]}
+                for array in one.findall(nodes.section)
+                if array.parent is one
+            ],
+        }
+        for one in doctree.findall(nodes.section)
+        if isinstance(one.parent, nodes.section) and one.parent.parent is doctree
+    ]
+    return "example.html"
+
+
+def register(app: Sphinx) -> None:
+    """Register what Sphinx has to know of it."""
+    write_sources(Path(app.srcdir))
+    app.add_directive("worked-example", WorkedExamplePage)

@@ -1,0 +1,119 @@
+"""Lines of code that test a function of the reader's with an example."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+
+from docutils import nodes
+
+from press.example.slip_catalog import _typeset, slips_of
+from press.example.text import prose
+from press.site.library import FOLDER, how_to_install
+from press.site.markup import raw
+from selfattn_ref.worked_examples import WorkedExample, load
+
+ATTENTION = "scaled_dot_product_attention"
+
+
+WIDTH = 78  # of a line of code that fits the page
+
+
+def tested(example: WorkedExample) -> tuple[str, str]:
+    """Return the function that an example is most about, and what a reader calls their own."""
+    functions = [call.function for call in example.calls]
+    function = ATTENTION if ATTENTION in functions else functions[0]
+    return function, "my_attention" if function == ATTENTION else f"my_{function}"
+
+
+def snippets(name: str) -> dict[str, str]:
+    """Return, for NumPy, PyTorch and JAX, the lines that test a function with an example."""
+    example = load(name)
+    calls, (function, mine) = example.calls, tested(example)
+    place = next(i for i, call in enumerate(calls) if call.function == function)
+    call = calls[place]
+    load_it = (
+        f'from selfattn_ref.worked_examples import load\n\ncall = load("{name}").calls[{place}]\n'
+    )
+    given = {n: x for n, x in call.arguments.items() if hasattr(x, "shape")}
+    args = [n for n in given if n not in call.kwargs]
+    entries = [
+        n if n in args else f"{n}={n if n in given else x}" for n, x in call.arguments.items()
+    ]
+    result = f"{mine}({', '.join(entries)})"
+    called = textwrap.fill(f"called as {result}", 74, initial_indent="# ", subsequent_indent="#   ")
+
+    def converted(array: str, single: str) -> Iterator[str]:
+        """Yield lines that give the arrays of the call to a library, in float32."""
+        together = len(args) > 1 and all(given[n].dtype == float for n in args)
+        if together:
+            each = f"{array}(x, dtype={single}) for x in call.args"
+            line = f"{', '.join(args)} = ({each})"
+            yield line if len(line) <= WIDTH else line.replace(each, f"\n    {each}\n")
+        for n, x in given.items():
+            if not together or n not in args:
+                of_dtype = f", dtype={single}" if x.dtype == float else ""
+                yield f'{n} = {array}(call.arguments["{n}"]{of_dtype})'
+        if call.expected is None:
+            yield f"print(call.test(lambda *_, **keywords: {result}))"
+        elif len(f"print(call.check({result}))") <= WIDTH:
+            yield f"print(call.check({result}))"
+        else:
+            yield textwrap.fill(f"result = {result}", WIDTH, subsequent_indent="    ")
+            yield "print(call.check(result))"
+
+    def lines(imported: str, array: str, single: str) -> str:
+        return "\n".join([f"import {imported}", f"{load_it[:-1]}", *converted(array, single)])
+
+    return {
+        "NumPy": f"{load_it}{called}\nprint(call.test({mine}))",
+        "PyTorch": lines("torch", "torch.tensor", "torch.float32"),
+        "JAX": lines("jax.numpy as jnp", "jnp.asarray", "jnp.float32"),
+    }
+
+
+def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[nodes.Node]]]:
+    """Yield id, title and content of what can be tried with an example."""
+    calls = load(name).calls
+    if not calls:
+        return
+    known = nodes.bullet_list()
+    for call in calls:
+        text = nodes.paragraph("", "", nodes.literal("", repr(call).partition(": ")[2]))
+        if call.conventions:
+            text += [nodes.Text(": "), *prose(_kinds(call.because))]
+        elif call.raises:
+            text += nodes.Text(" must raise an error: " + " ".join(call.because.values()))
+        known += nodes.list_item("", text)
+    code: list[nodes.Node] = []
+    for number, (library, lines) in enumerate(snippets(name).items()):
+        block = nodes.literal_block(lines, lines, language="python")
+        if number == 0:
+            code.append(block)
+        else:
+            code += [raw(f'<details class="aside"><summary>In {library}</summary>'), block]
+            code.append(raw("</details>"))
+    yield (
+        "test",
+        "Test a function of yours",
+        [
+            nodes.paragraph("", "The example knows what these calls give:"),
+            known,
+            *how_to_install(base),
+            nodes.paragraph("", "Put a function of yours in the place of ours:"),
+            *code,
+        ],
+    )
+    if caught := slips_of().get(name):
+        listed = "".join(
+            f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {_typeset(one.effect)}'
+            for one in caught
+        )
+        yield (
+            "slips",
+            "Slips that it catches",
+            [raw(f'<ul class="slips">{listed}</ul>')],
+        )
+
+
+def _kinds(because: Mapping[str, str]) -> str:
+    """Return the conventions and what each is, as a sentence."""
+    return "; ".join(f"{name}: {why.rstrip('.')}" for name, why in because.items()) + "."

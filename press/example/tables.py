@@ -1,0 +1,116 @@
+"""Arrays as tables, shaded by size, and as lists to copy."""
+
+import html
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from press.example import trace
+from press.example.axes import heads, role_of
+from press.example.data import flat, shape
+
+STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
+
+
+def decimals(values: list[Any]) -> int:
+    """Return how many decimals the numbers need, six at most."""
+    written = [f"{value:.6f}" for value in values]
+    if any(float(text) != value for text, value in zip(written, values, strict=True)):
+        return 6
+    return max((len(text.rstrip("0").partition(".")[2]) for text in written), default=0)
+
+
+def shown(value: Any, places: int) -> str:
+    """Write a number with six digits at most; 0 stands for zero and nothing else."""
+    if isinstance(value, str):
+        return value
+    if value == 0:
+        return "0"
+    if (abs(value) < 1e-3 and round(value, 6) != value) or abs(value) >= 1e7:
+        mantissa, _, exponent = f"{value:.5e}".partition("e")
+        return f"{mantissa}×10<sup>{int(exponent)}</sup>".replace("-", "−")
+    return f"{value:.{places}f}".replace("-", "−")
+
+
+def digits(value: Any) -> str:
+    """Write an array as Python reads it, with all digits, a row a line."""
+    if shape(value)[1:]:
+        return "[\n " + ",\n ".join(digits(part).replace("\n", "\n ") for part in value) + "\n]"
+    return repr(value)
+
+
+def cell(value: Any, places: int, largest: float) -> str:
+    """Write a cell of a table, shaded by its size."""
+    if isinstance(value, str):
+        return f'<td class="word">{html.escape(value)}</td>'
+    if isinstance(value, bool):
+        mark, style = ("●", f' style="--a:{STRONGEST}%"') if value else ("·", ' class="no"')
+        return (
+            f'<td{style}><span aria-hidden="true">{mark}</span>'
+            f'<span class="unseen">{value}</span></td>'
+        )
+    share = round(STRONGEST * abs(value) / largest) if largest else 0
+    color = ";--role:var(--negative)" if value < 0 else ""
+    attributes = f' style="--a:{share}%{color}"' if value else ' class="no"'
+    return f"<td{attributes}>{shown(value, places)}</td>"
+
+
+def tables(name: str, data: Mapping[str, Any]) -> str:
+    """Write an array as a table, and one of more than two dimensions as a table for each matrix."""
+    entry = {**data["inputs"], **data["expected"]}[name]
+    value = entry["value"]
+    sizes = shape(value)
+    numbers = [entry for entry in flat(value) if not isinstance(entry, str | bool)]
+    places, largest = decimals(numbers), float(max(map(abs, numbers), default=0))
+    if "weights" in name:
+        largest = max(largest, 1.0)  # a share of the whole
+    if "indices_of" in entry:
+        largest = 0.0  # an index is no size
+    columns = heads(name, data, sizes[-1], 0)
+    rows = heads(name, data, sizes[-2], 1) if len(sizes) > 1 else [""]
+    captions = [heads(name, data, size, 2) for size in sizes[:-2]]
+    style = f' style="--role:var(--{role_of(name)})"'
+    found = []
+    for place in itertools.product(*map(range, sizes[:-2])):
+        matrix = value
+        for index in place:
+            matrix = matrix[index]
+        label = ", ".join(caption[index] for caption, index in zip(captions, place, strict=True))
+        caption = f"<caption>{html.escape(label)}</caption>" if place else ""
+        corner = "<td></td>" if len(sizes) > 1 else ""
+        head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in columns)
+        body = ""
+        for row, entries in zip(rows, matrix if len(sizes) > 1 else [matrix], strict=True):
+            start = f'<th scope="row">{html.escape(row)}</th>' if len(sizes) > 1 else ""
+            body += f"<tr>{start}{''.join(cell(e, places, largest) for e in entries)}</tr>\n"
+        title = html.escape(f"{name} {label}".strip())
+        at = name + "".join(f"[{index}]" for index in place)
+        traced = ""
+        if trace.is_traced(data["id"], at):
+            traced = f' data-example="{data["id"]}" data-array="{at}"'
+        found.append(
+            f'<div class="table"><table class="matrix" aria-label="{title}"{traced}{style}>'
+            f"{caption}<thead><tr>{corner}{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+        )
+    return "\n".join(found) if len(found) == 1 else f'<div class="slices">{"".join(found)}</div>'
+
+
+def wide(name: str, data: Mapping[str, Any]) -> bool:
+    """Tell whether a row of an array needs more room than the column of the text has."""
+    value = {**data["inputs"], **data["expected"]}[name]["value"]
+    entries = list(flat(value))
+    places = decimals([e for e in entries if not isinstance(e, str | bool)])
+    lengths = [len(re.sub("<.*?>", "", shown(e, places))) + 2 for e in entries]
+    columns = shape(value)[-1]
+    return sum(max(lengths[column::columns]) for column in range(columns)) > 60
+
+
+def whole(value: Any) -> str:
+    """Write an array as a list that can be copied, folded below its table."""
+    exact = all(isinstance(e, str | bool) or round(e, 6) == e for e in flat(value))
+    summary = "As a list" if exact else "All digits"
+    return (
+        f'<details class="digits copied"><summary>{summary}</summary>'
+        f"<pre>{html.escape(digits(value), quote=False)}</pre></details>"
+    )

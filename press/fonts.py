@@ -1,0 +1,267 @@
+"""Make the fonts of the site: subsets of faces out of the wheels that carry them.
+
+The license of the text faces reserves the name "Source" for the unmodified fonts, so their subsets
+are called "Computed Serif" and "Computed Sans". Each comes in two files, of which a browser fetches
+the second only for a page that has one of its characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+if TYPE_CHECKING:
+    from fontTools.ttLib import TTFont
+
+logger = logging.getLogger(__name__)
+
+# What nearly every page has: ASCII, signs of Latin-1, letters of the authors that are cited most,
+# punctuation, arrows, operators, a tick.
+CORE = (
+    "20-7E A0 A7 A9 AB B0-B3 B6-B7 B9 BB-BE D7 E1 E4 E9 F3 F6-F7 FC 141 2013-2014 2018-2019 "
+    "201C-201D 2026 2032 2070-2079 2190-2193 2212 221A 221E 2248 2260 2264-2265 2713 3A3 3B5 3BC "
+    "3C3"
+)
+# The other letters of Europe's names, fractions, lowered digits, rare signs. What formulas use is
+# not among them: while the math font is on its way, browsers would fetch this file for it.
+MORE = (
+    "A1-A6 A8 AA AC-AF B4-B5 B8 BA BF-D6 D8-E0 E2-E3 E5-E8 EA-F2 F4-F5 F8-FB FD-140 142-17F "
+    "2020-2022 2030 2033 2039-203A 2080-2089 20AC 2122 2153-215E"
+)
+# Formulas: ASCII, accents, Greek, primes, arrows, operators, delimiters, braces; italic letters.
+# Single letters are drawn in italics, so upright Greek is capitals only. The font's MATH table adds
+# the large and the assembled forms. Any other character, a bold one too, is a warning: the font is
+# a third of what a page weighs.
+MATH = (
+    "20-7E A0 A8 AC AF B1 B7 D7 F7 2C6-2C7 2D9 2DC 302-303 332 391-3A9 2016 2026 2032-2033 "
+    "2061-2063 2102 210E 2112-2113 2115 2119-211A 211D 2124 2190-2194 21A6 21D0-21D4 "
+    "2200-220B 220E-2213 2216-221A 221D-221E 2223-222B 223C 2243-2248 2254 2260-2265 "
+    "226A-226B 2282-2287 2295-2299 22A4-22A5 22C5-22C6 22EE-22F1 2308-230B 23DE-23DF 25A1 "
+    "27E8-27E9 27F5-27F6 1D434-1D467 1D53C 1D6FC-1D71B FE00"
+)
+RADICAL_WIDTH = 880  # thousandths of an em; the small radical has 794
+
+
+@cache
+def characters(ranges: str) -> frozenset[int]:
+    """Return the code points of ranges like those above."""
+    ends = [[int(end, 16) for end in part.split("-")] for part in ranges.split()]
+    return frozenset(
+        code for first, *last in ends for code in range(first, (last or [first])[0] + 1)
+    )
+
+
+@dataclass(frozen=True)
+class Face:
+    """One face: where it comes from, what it is called, what a browser without it may use.
+
+    `stand_in` is the width of a letter of `local`, in ems, as English text uses letters: it scales
+    the stand-in, so that no line of text moves when the face arrives.
+    """
+
+    family: str
+    style: str
+    package: str
+    file: str
+    weight: int
+    local: tuple[str, ...]
+    stand_in: float
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """Return the name and the characters of each file."""
+        name = f"{self.family.replace(' ', '')}-{self.style}"
+        return (f"fonts/{name}.woff2", CORE), (f"fonts/{name}-more.woff2", MORE)
+
+
+_SERIF = ("Computed Serif", "font_source_serif_pro", "Times New Roman", "Liberation Serif")
+_SANS = ("Computed Sans", "font_source_sans_pro", "Arial", "Liberation Sans")
+FACES = tuple(
+    Face(
+        *(family, style, package, f"files/{file}.ttf", weight),
+        tuple(f"{name} {local}".strip() for name in locals_),
+        stand_in,
+    )
+    for (family, package, *locals_), style, file, weight, local, stand_in in (
+        (_SERIF, "Regular", "SourceSerifPro-Regular", 400, "", 0.4172),
+        (_SERIF, "Italic", "SourceSerifPro-It", 400, "Italic", 0.4134),
+        (_SERIF, "Semibold", "SourceSerifPro-Semibold", 600, "Bold", 0.4431),
+        (_SANS, "Regular", "SourceSansPro-Regular", 400, "", 0.4563),
+        (_SANS, "Semibold", "SourceSansPro-Semibold", 600, "Bold", 0.4937),
+    )
+)
+MATH_FONT = "fonts/STIXTwoMath.woff2"
+
+
+def packaged(package: str, name: str) -> Path:
+    """Return a file that an installed package carries."""
+    spec = find_spec(package)
+    file = Path(spec.origin).parent / name if spec and spec.origin else None
+    if file is None or not file.is_file():
+        raise FileNotFoundError(f"no {name} in the package {package}: install requirements.txt")
+    return file
+
+
+def _rename(font: TTFont, face: Face) -> None:
+    """Give a modified font the name that its license asks for: one that is not reserved."""
+    full = f"{face.family} {face.style}"
+    plain = face.family.replace(" ", "")
+    names = {1: full, 2: "Regular", 3: full, 4: full, 6: f"{plain}-{face.style}"}
+    for record in font["name"].names:
+        record.string = names.get(record.nameID, str(record))
+
+
+def _adapt(font: TTFont) -> None:
+    """Suit two signs to Chromium, which draws no script forms and keeps room for the widest root.
+
+    The prime becomes its script form, since TeX's prime is a superscript always; as it is, it
+    would be raised twice. The tall radicals get narrower, or a gap of 0.4 em follows each root.
+    """
+    for table in font["cmap"].tables:
+        table.cmap[0x2032] = "minute.ssty"
+    glyphs, metrics = font["glyf"], font["hmtx"]
+    for form in ("s1", "s2", "s3", "s4", "x", "t"):
+        name = f"uni221A.{form}"
+        glyphs[name].coordinates.scale((RADICAL_WIDTH / metrics[name][0], 1))
+        glyphs[name].coordinates.toInt()
+        glyphs[name].recalcBounds(glyphs)
+        metrics[name] = (RADICAL_WIDTH, glyphs[name].xMin)
+
+
+def _subset(source: Path, ranges: str, face: Face | None) -> bytes:
+    from fontTools import subset  # slow to import, and seldom needed
+
+    options = subset.Options(
+        flavor="woff2",
+        hinting=False,
+        glyph_names=False,
+        # Figures stand in columns as they are; "pnum" is there for those in a line of text. The
+        # math font goes without "ssty", forms for scripts: half of it, and Chromium has no use.
+        layout_features=["kern", "liga", "pnum", "onum"] if face else [],
+        name_IDs=[0, 1, 2, 3, 4, 5, 6, 13, 14],  # the license asks to stay with the font
+        recalc_timestamp=False,
+    )
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=characters(ranges))
+    with subset.load_font(source, options) as font, io.BytesIO() as made:
+        if face is None:
+            _adapt(font)
+        subsetter.subset(font)
+        if face is not None:
+            _rename(font, face)
+        subset.save_font(font, made, options)
+        return made.getvalue()
+
+
+def write_fonts(static: Path, kept: Path) -> None:
+    """Write the fonts and the license of the text; take what an equal recipe has `kept`."""
+    recipe = Path(__file__).read_bytes() + f"{version('fonttools')} {version('brotli')}".encode()
+    (static / "fonts").mkdir(parents=True, exist_ok=True)
+    kept.mkdir(parents=True, exist_ok=True)
+    jobs: list[tuple[str, str, Path, Face | None]] = [
+        (MATH_FONT, MATH, packaged("ziamath", "fonts/STIXTwoMath-Regular.ttf"), None)
+    ]
+    licenses = {}
+    for face in FACES:
+        source = packaged(face.package, face.file)
+        licenses[face.family] = (source.parent / "LICENSE.txt").read_text("utf-8")
+        jobs += [(*file, source, face) for file in face.files]
+    text = "\n\n".join(f"{family}\n\n{license}" for family, license in licenses.items())
+    (static / "fonts" / "LICENSE.txt").write_text(text, encoding="utf-8")
+    for name, ranges, source, made_for in jobs:
+        key = hashlib.sha256(source.read_bytes() + recipe + name.encode()).hexdigest()[:16]
+        file = kept / f"{key}.woff2"
+        if not file.exists():
+            partial = file.with_suffix(".part")  # an interrupted build leaves no half font behind
+            partial.write_bytes(_subset(source, ranges, made_for))
+            partial.replace(file)
+        shutil.copyfile(file, static / name)
+
+
+@cache
+def _metrics(face: Face) -> tuple[float, float, float]:
+    """Return a letter's width as English text uses letters, the ascent and the descent, in ems."""
+    from fontTools.ttLib import TTFont
+
+    text = "aaabcdeeeefghiijklmnnoopqrrssttuvwxyz      "
+    with TTFont(packaged(face.package, face.file)) as font:
+        em, glyphs, widths = font["head"].unitsPerEm, font.getBestCmap(), font["hmtx"]
+        width = sum(widths[glyphs[ord(char)]][0] for char in text) / len(text)
+        return width / em, font["hhea"].ascent / em, -font["hhea"].descent / em
+
+
+def _rules() -> Iterator[str]:
+    for face in FACES:
+        style = "italic" if face.style == "Italic" else "normal"
+        kind = f"font-style: {style}; font-weight: {face.weight}"
+        for name, part in face.files:
+            span = ", ".join(f"U+{codes}" for codes in part.split())
+            yield (
+                f'@font-face {{ font-family: "{face.family}"; {kind}; font-display: swap; '
+                f'src: url("{name}") format("woff2"); unicode-range: {span}; }}'
+            )
+        width, ascent, descent = _metrics(face)
+        scale = width / face.stand_in
+        local = ", ".join(f'local("{name}")' for name in face.local)
+        yield (
+            f'@font-face {{ font-family: "{face.family} Stand-in"; {kind}; src: {local}; '
+            f"size-adjust: {scale:.1%}; ascent-override: {ascent / scale:.1%}; "
+            f"descent-override: {descent / scale:.1%}; line-gap-override: 0%; }}"
+        )
+    # "swap": on a slow line a formula in the system's math font can be read at once, where "block"
+    # would leave a hole.
+    yield (
+        '@font-face { font-family: "STIX Two Math"; font-display: swap; '
+        f'src: url("{MATH_FONT}") format("woff2"); }}'
+    )
+    # What free desktops have for formulas is wider: over four pages, the formulas in lines of text
+    # take 0.83 to 0.96 of its width in ours, and 0.99 to 1.05 of it at this size.
+    yield (
+        '@font-face { font-family: "STIX Two Math Stand-in"; '
+        'src: local("DejaVuMathTeXGyre-Regular"); size-adjust: 77%; }'
+    )
+
+
+def font_faces_css() -> str:
+    """Return the rules that name the fonts, for a stylesheet in the folder that has `fonts/`.
+
+    The families are "Computed Serif", "Computed Sans" and "STIX Two Math"; each has a "… Stand-in",
+    a local font of the same measure.
+    """
+    return "\n".join(_rules()) + "\n"
+
+
+def make_fonts(app: Sphinx) -> None:
+    """Put the fonts into the site."""
+    if app.builder.format == "html":
+        kept = Path(app.srcdir) / "_build" / ".cache" / "fonts"
+        write_fonts(Path(app.outdir) / "_static", kept)
+
+
+def find_strange_characters(app: Sphinx, doctree: nodes.document, _page: str) -> None:
+    """Warn of a character that the text faces lack: it would come from a font of any looks."""
+    rare = "⁻ᵀ"  # in the plain text of worked examples; devices have a font that has them
+    known = characters(f"{CORE} {MORE}") | set(map(ord, f"\n\t\u200b{rare}"))
+    elsewhere = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
+    for text in doctree.findall(nodes.Text):
+        strange = {char for char in text.astext() if ord(char) not in known}
+        if not strange:
+            continue
+        parent: Any = text.parent
+        while parent is not None and not isinstance(parent, (*elsewhere, nodes.comment)):
+            parent = parent.parent
+        if parent is None:
+            message = "not in the fonts of the text: %s"
+            logger.warning(message, " ".join(sorted(strange)), location=text.parent, type="fonts")

@@ -1,0 +1,1 @@
+"""What a lesson is made of: statements, exercises, cells, figures, notes, its notebook."""

@@ -1,0 +1,71 @@
+"""Require a caption and a description of every image, and a wide figure for a wide drawing.
+
+The drawings of the cells are elements of the page, so that they follow the reader's theme. A page
+loads the scripts of the figures on it that answer back, and no others.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+
+from press.site.frame import copy_script
+
+SCRIPTS = Path(__file__).parents[2] / "book" / "figures" / "live"
+LIVE = re.compile(r'data-live="(\w+)"')
+
+logger = logging.getLogger(__name__)
+
+
+class Figures(SphinxPostTransform):
+    """Look at every image and drawing; a figure that holds a wide drawing becomes wide."""
+
+    default_priority = 5  # after MyST-NB has chosen among the forms of an output
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Visit the images and drawings of the page."""
+        for image in self.document.findall(nodes.image):
+            self._figure_of(image, image["uri"])
+            if not image.get("alt"):
+                logger.warning("image without an alt text: %s", image["uri"], location=image)
+        for drawing in self.document.findall(nodes.raw):
+            if drawing.astext().startswith('<div class="drawing'):
+                figure = self._figure_of(drawing, "a drawing")
+                if figure is not None and "spanning" in drawing.astext()[:40]:
+                    figure["classes"].append("wide")
+
+    def _figure_of(self, node: nodes.Element, name: str) -> nodes.figure | None:
+        """Return the figure that a node belongs to, if it has a caption."""
+        above = node.parent
+        while above is not None and not isinstance(above, nodes.figure):
+            above = above.parent
+        if above is None or not list(above.findall(nodes.caption)):
+            logger.warning("image without a caption: %s", name, location=node)
+            return None
+        return above
+
+
+def copy_scripts(app: Sphinx) -> None:
+    """Put the scripts of the figures into the site."""
+    if app.builder.format == "html":
+        for script in SCRIPTS.glob("*.js"):
+            copy_script(script, Path(app.outdir, "_static", "live", script.name))
+
+
+def load_scripts(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Name the scripts of the figures on a page, what they share first."""
+    drawings = doctree.findall(nodes.raw) if doctree else ()
+    names = sorted({name for drawing in drawings for name in LIVE.findall(drawing.astext())})
+    context["figure_scripts"] = [f"live/{name}.js" for name in ("live", *names) if names]
+
+
+def register(app: Sphinx) -> None:
+    """Register what Sphinx has to know of it."""
+    app.add_post_transform(Figures)

@@ -1,0 +1,333 @@
+r"""A notebook for every lesson: its text as Markdown, its visible cells, what they print.
+
+It is made from the page as it is read: numbers, names and citations are filled in. What a page
+draws or checks behind the scenes is no part of it; a figure is attached as a picture.
+"""
+
+import base64
+import html
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import nbformat
+from docutils import nodes
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
+from sphinx_proof.nodes import proof_node
+
+from book.figures import palette
+from press.lesson.blocks import called
+from press.math.mathml import ROLES
+from press.math.render import MACROS, wrapped
+from press.seams import STATEMENTS
+from press.site.frame import THEME, is_lesson, work_of
+from press.site.library import base_of, install
+from press.site.sources import CHECKED_BY
+
+logger = logging.getLogger(__name__)
+
+# As the pages print; the front page says so, too.
+PRINTING = "np.set_printoptions(precision=4, suppress=True, linewidth=76)"
+SPECIAL = re.compile(r"([\\`*_$\[\]<])")
+SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
+DRAWING = re.compile(r'role="img" aria-label="(.*?)".*?(<svg class="figure-wide".*?</svg>)', re.S)
+ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are not TeX
+SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
+
+
+class Writer:
+    """Writes the cells of one page."""
+
+    def __init__(self, app: Sphinx, page: str) -> None:
+        self.app, self.page = app, page
+        self.base = base_of(app.config)
+        self.cells: list[Any] = []
+        self.text: list[str] = []
+        self.attached: dict[str, dict[str, str]] = {}
+        self.solves = ""  # the number of the exercise, inside of a solution
+
+    # Text
+
+    def inline(self, node: nodes.Node) -> str:
+        """Return the text of a node in Markdown."""
+        if isinstance(node, nodes.Text):
+            return SPECIAL.sub(r"\\\1", node.replace("\n", " "))
+        inside = "".join(map(self.inline, node.children))
+        match node:
+            case nodes.math():
+                return f"${tex(node.astext())}$"
+            case nodes.literal():
+                return f"`{node.astext()}`"
+            case nodes.emphasis() | nodes.title_reference():
+                return f"*{inside}*"
+            case nodes.strong():
+                return f"**{inside}**"
+            case nodes.superscript() | nodes.subscript():
+                mark = node.tagname[:3]
+                return f"<{mark}>{inside}</{mark}>"
+            case nodes.reference() if address := self.address(node):
+                return f"[{inside}]({address})"
+            case nodes.image():
+                return SPECIAL.sub(r"\\\1", node.get("alt", ""))
+            case nodes.raw() | nodes.comment() | nodes.target() | addnodes.index():
+                return ""
+            case _:
+                return inside
+
+    def address(self, node: nodes.reference) -> str:
+        """Return where a link leads, if that is to be found from a file that lies anywhere."""
+        to = str(node.get("refuri", ""))
+        if re.match(r"https?:", to):
+            return to
+        here = self.app.builder.get_target_uri(self.page)
+        target = to or f"#{node.get('refid', '')}"
+        return urljoin(f"{self.base}/{here}", target) if self.base else ""
+
+    def number(self, kind: str, node: nodes.Element) -> str:
+        """Return the number that a thing of a kind has on the page."""
+        numbers = self.app.env.toc_fignumbers.get(self.page, {}).get(kind, {})
+        return next((".".join(map(str, numbers[n])) for n in node["ids"] if n in numbers), "")
+
+    # Blocks
+
+    def say(self, *paragraphs: str) -> None:
+        """Add paragraphs to the cell of text."""
+        self.text += filter(None, paragraphs)
+
+    def end(self) -> None:
+        """Put the text so far into a cell; that of a solution, folded."""
+        if self.text:
+            if self.solves:
+                summary = f"<details>\n<summary>Solution of exercise {self.solves}</summary>"
+                self.text = [summary, *self.text, "</details>"]
+            cell = new_markdown_cell("\n\n".join(self.text))
+            if self.attached:
+                cell["attachments"] = self.attached
+            self.cells.append(cell)
+        self.text, self.attached = [], {}
+
+    def read(self, found: Iterable[nodes.Node]) -> None:
+        """Write blocks, one after the other."""
+        for node in found:
+            self.block(node)
+
+    def block(self, node: nodes.Node) -> None:
+        """Write a block: into the text, or as a cell."""
+        match node:
+            case nodes.section():
+                self.read(node.children)
+            case nodes.title():
+                depth = sum(isinstance(one, nodes.section) for one in above(node))
+                self.say(f"{'#' * depth} {self.inline(node)}")
+            case nodes.container() if node.get("nb_element") == "cell_code":
+                self.cell(node)
+            case nodes.figure():
+                self.figure(node)
+            case solution_node():
+                exercise = self.app.env.sphinx_exercise_registry  # type: ignore[attr-defined]
+                self.end()
+                self.solves = self.number("exercise", exercise[node["target_label"]]["node"])
+                self.read(node[1:])
+                self.end()
+                self.solves = ""
+            case exercise_node() | exercise_enumerable_node():
+                self.say(f"**Exercise {self.number('exercise', node)}.**")
+                self.read(node[1:])
+            case proof_node():
+                self.read(node[0].children)
+            case _ if isinstance(node, STATEMENTS):
+                name = called(self.app.env, self.page, node)
+                self.say(f"**{name}.** *{self.inline(node[0])}*")
+                self.read(node[1:])
+            case nodes.raw():
+                folded = SUMMARY.search(node.astext())
+                self.say(f"**{folded[1].strip()}**" if folded else "")
+            case nodes.Element() if not isinstance(node, SILENT):
+                lines = list(self.lines(node))
+                if lines:
+                    self.say("\n".join(lines).strip())
+                else:
+                    self.read(node.children)
+
+    def lines(self, node: nodes.Element) -> Iterator[str]:
+        """Yield the lines of a block of text; none of one that only holds others."""
+        match node:
+            case nodes.paragraph() if CHECKED_BY.fullmatch(node.astext()):
+                pass
+            case nodes.paragraph():
+                yield self.inline(node)
+            case nodes.math_block():
+                number = self.number("displaymath", node)
+                formula = tex(wrapped(node.astext())) + (rf" \tag{{{number}}}" if number else "")
+                yield from ("$$", *formula.split("\n"), "$$")
+            case nodes.literal_block() | nodes.doctest_block():
+                yield from (f"```{node.get('language', '')}", *node.astext().split("\n"), "```")
+            case nodes.bullet_list() | nodes.enumerated_list():
+                for place, item in enumerate(node.children, start=node.get("start", 1)):
+                    mark = "- " if isinstance(node, nodes.bullet_list) else f"{place}. "
+                    yield from self.indented(item, mark, " " * len(mark))
+            case nodes.definition_list():
+                for item in node.children:
+                    terms = [one for one in item.children if isinstance(one, nodes.term)]
+                    yield f"**{', '.join(map(self.inline, terms))}**"
+                    yield ""
+                    yield from self.indented(item[-1], "", "")
+            case nodes.block_quote():
+                yield from self.indented(node, "> ", "> ")
+            case nodes.admonition():
+                yield from (f"**{self.inline(node[0])}**", "")
+                yield from self.indented(nodes.container("", *node[1:]), "", "")
+            case nodes.table():
+                yield from self.table(node)
+
+    def indented(self, node: nodes.Node, first: str, others: str) -> Iterator[str]:
+        """Yield the lines of what a list item or the like holds, behind its mark."""
+        mark = first
+        for child in node.children:
+            if isinstance(child, nodes.Element):
+                for line in [*self.lines(child), ""]:
+                    yield f"{mark}{line}".rstrip()
+                    mark = others
+
+    def table(self, table: nodes.table) -> Iterator[str]:
+        """Yield the lines of a table."""
+        caption = [one for one in table.children if isinstance(one, nodes.title)]
+        if caption:
+            yield from (self.inline(caption[0]), "")
+        for place, row in enumerate(table.findall(nodes.row)):
+            entries = [" ".join(self.inline(p) for p in entry.children) for entry in row.children]
+            yield "| " + " | ".join(entry.replace("|", r"\|") for entry in entries) + " |"
+            if place == 0:
+                yield "|---" * len(entries) + "|"
+
+    def figure(self, figure: nodes.figure) -> None:
+        """Attach a drawing, with its description and its caption."""
+        drawing = DRAWING.search("".join(raw.astext() for raw in figure.findall(nodes.raw)))
+        caption = next(figure.findall(nodes.caption))
+        if drawing is None:
+            logger.warning("a figure without a drawing", location=figure)
+            return
+        name = f"{figure['ids'][0]}.svg"
+        coded = base64.b64encode(picture(drawing[2]).encode()).decode()
+        self.attached[name] = {"image/svg+xml": coded}
+        alt = SPECIAL.sub(r"\\\1", html.unescape(drawing[1]))
+        said = f"*Fig. {self.number('figure', figure)}.* {self.inline(caption)}"
+        self.say(f"![{alt}](attachment:{name})", said)
+
+    def output(self, block: nodes.literal_block) -> Any:
+        """Return what a cell has printed, or the value that it ends with."""
+        text = block.astext().rstrip("\n")
+        if "stream" in block["classes"]:
+            return new_output("stream", name="stdout", text=f"{text}\n")
+        return new_output("execute_result", data={"text/plain": text})
+
+    def cell(self, cell: nodes.container) -> None:
+        """Write a cell that a reader sees; of one that is hidden, the figure."""
+        shown = list(cell.findall(lambda n: is_kind(n, "cell_code_source")))
+        for figure in cell.findall(nodes.figure):
+            self.figure(figure)
+        if not shown:
+            return
+        self.end()
+        said = [
+            self.output(block)
+            for block in cell.findall(nodes.literal_block)
+            if "output" in block["classes"]
+        ]
+        code = new_code_cell(shown[0].astext().strip("\n"), outputs=said)
+        if self.solves:
+            folded = {"source_hidden": True, "outputs_hidden": True}
+            code.metadata.update(tags=["solution"], jupyter=folded)
+            code.source = f"# Solution of exercise {self.solves}\n{code.source}"
+        self.cells.append(code)
+
+
+def above(node: nodes.Node) -> Iterator[nodes.Node]:
+    """Yield what a node stands in."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def is_kind(node: nodes.Node, kind: str) -> bool:
+    """Tell whether a node is a part of a cell of that kind."""
+    return isinstance(node, nodes.Element) and node.get("nb_element") == kind
+
+
+def tex(formula: str) -> str:
+    """Return a formula without the book's own macros, as any notebook typesets it."""
+    for name, meaning in MACROS.items():
+        formula = re.sub(rf"{re.escape(name)}(?![A-Za-z])", lambda _, m=meaning: m, formula)  # type: ignore[misc]
+    return ROLE.sub("", formula).strip()
+
+
+def picture(drawing: str) -> str:
+    """Return a drawing as a file of its own: with its looks, and on paper."""
+    colors = palette.GROUNDS | palette.TEXT | palette.LINES | palette.ROLES
+    looks = re.sub(r"/\*.*?\*/|@[^{]*\{(?:[^{}]*\{[^}]*\})*\s*\}", "",
+                   (THEME / "figures.css").read_text("utf-8"), flags=re.S)  # fmt: skip
+    rules = [
+        rule.strip().replace(".drawing ", "").replace("\n", " ")
+        for rule in re.findall(r"[^{}]+\{[^}]*\}", looks)
+        if rule.strip().startswith(".drawing ") and "figure-" not in rule
+    ]
+    style = re.sub(
+        r"var\(--(\w+)\)", lambda m: colors[m[1]].light if m[1] in colors else "", "".join(rules)
+    )
+    style = style.replace(
+        "font-family: ;", 'font-family: "Source Sans 3", Helvetica, Arial, sans-serif;'
+    )
+    # Another face is wider than the book's, so there is some paper around the drawing.
+    width, height = (float(n) for n in SIZE.findall(drawing)[0])
+    size = f"{width + 48:g} {height + 16:g}"
+    ground = f'<rect x="-28" y="-8" width="100%" height="100%" fill="{palette.PAPER.light}"/>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-28 -8 {size}" '
+        f'width="{width + 48:g}" font-size="14"><style>{style}</style>{ground}'
+        f"{drawing.partition('>')[2]}"
+    )
+
+
+def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
+    """Return the cells of the notebook of a lesson."""
+    writer = Writer(app, page)
+    top = next(doctree.findall(nodes.section))
+    work = work_of(app, page, top[0].astext())
+    writer.read(top[:1])
+    question = app.env.metadata[page].get("question", "")
+    writer.say(question and f"*{question}*", work.sentence())
+    writer.end()
+    writer.cells += [
+        new_code_cell(
+            "# Once, where it is not installed: remove the first two characters of the next line.\n"
+            f"# %{install(base_of(app.config))}"
+        ),
+        new_code_cell(f"import numpy as np\n\n{PRINTING}"),
+    ]
+    writer.read(top[1:2])  # what one will do and needs
+    writer.text = [text.replace(". You need", ".\n\nYou need", 1) for text in writer.text]
+    writer.read(top[2:])
+    writer.end()
+    return writer.cells
+
+
+def write(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put the notebook of a lesson beside its page."""
+    if app.builder.format != "html" or not is_lesson(page):
+        return
+    cells = cells_of(app, doctree, page)
+    for number, cell in enumerate(cells):
+        cell["id"] = f"{page.rpartition('/')[2]}-{number}"[-64:]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.validate(notebook)
+    path = Path(app.outdir, app.builder.get_target_uri(page)).with_suffix(".ipynb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(nbformat.writes(notebook) + "\n", "utf-8")

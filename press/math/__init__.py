@@ -1,0 +1,1 @@
+"""TeX into MathML and into words."""

@@ -1,0 +1,93 @@
+"""What everybody can use: axe's rules, the focus, forced colors, less motion."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+from playwright.sync_api import Page
+
+from press.measure.budgets import Reading, budget, counted
+from press.measure.visit import FORCED_DARK, PHONE_DARK, WIDE, Visit
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
+COLORS = ("color-contrast", "link-in-text-block")
+# Formulas, drawings and the cells of matrices are empty while axe looks, and code is one piece; it
+# takes half the time. `text_contrast` measures the colors within them, its like those of figures,
+# and no other rule speaks of parts of them.
+RUN_AXE = """async ([tags, rules]) => {
+    const plain = [...document.querySelectorAll("math, svg, pre, .matrix td")].map((element) => {
+        const content = document.createDocumentFragment();
+        const text = element.localName === "pre" ? element.textContent : "";
+        content.append(...element.childNodes);
+        element.textContent = text;
+        return [element, content];
+    });
+    const found = await axe.run(document, {
+        runOnly: tags, rules, resultTypes: ["violations"], preload: false, iframes: false });
+    for (const [element, content] of plain.reverse()) element.replaceChildren(content);
+    return found.violations.flatMap((rule) => rule.nodes.map((node) =>
+        `${rule.id}: ${node.target.join(" ")}: ` + [...node.any, ...node.all, ...node.none]
+            .map((check) => check.message).join(" ").slice(0, 160)));
+}"""
+
+
+@functools.cache
+def axe() -> str:
+    """Return the script of axe."""
+    assert axe_playwright_python.__file__
+    return Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+
+
+@budget("axe: violations", "0", WIDE, PHONE_DARK, once={WIDE})
+def axe_violations(visit: Visit) -> Reading:
+    """List the elements that break a rule of WCAG 2.2 A or AA, or of best practice."""
+    return counted(broken_rules(visit.page, colors=visit.tab.mode == WIDE))
+
+
+def broken_rules(page: Page, *, colors: bool = True) -> list[str]:
+    """Return what axe finds.
+
+    Two thirds of its time go to the `colors`: those of text, which `text_contrast` measures in
+    every mode, but for text that stands on something in which it is not; and those of links, which
+    count where no line is drawn under one, and none of our lines depends on the mode.
+    """
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(axe())
+    found: list[str] = page.evaluate(
+        RUN_AXE, [TAGS, {rule: {"enabled": colors} for rule in COLORS}]
+    )
+    return found
+
+
+@budget(
+    "contrast of text",
+    "≥ 4.5",
+    *(WIDE, PHONE_DARK, FORCED_DARK),
+    once={FORCED_DARK},
+    badness=lambda value: -value,
+)
+def text_contrast(visit: Visit) -> Reading:
+    """Measure the contrast of all text, also in a palette of the reader's own."""
+    return least_contrast(visit.measure("contrast"))
+
+
+def least_contrast(texts: list[dict[str, Any]]) -> Reading:
+    """Return the least contrast of text with what is behind it, and each one below 4.5."""
+    faults = [f"{t['element']}: contrast {t['value']:.2f}" for t in texts if t["value"] < 4.5]
+    return Reading(min((t["value"] for t in texts), default=21), faults)
+
+
+@budget("focus that cannot be seen", "0", WIDE, PHONE_DARK, FORCED_DARK, once={WIDE, FORCED_DARK})
+def focus(visit: Visit) -> Reading:
+    """List the elements that take the keyboard and do not show it."""
+    visit.page.keyboard.press("Tab")  # from here on the focus is the keyboard's
+    return counted(visit.measure("focus"))
+
+
+@budget("motion where less is asked for", "≤ 0.01 s", WIDE)
+def motion(visit: Visit) -> Reading:
+    """Measure the longest transition or animation."""
+    moves = visit.measure("motion")
+    faults = [f"{m['element']}: {m['value']:g} s" for m in moves if m["value"] > 0.01]
+    return Reading(max((m["value"] for m in moves), default=0), faults)

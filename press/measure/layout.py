@@ -1,0 +1,58 @@
+"""What fits: the page in its window, code in its box, lines in the text, figures on the screen."""
+
+import statistics
+
+from press.measure.budgets import Reading, budget
+from press.measure.visit import FORCED_DARK, HEIGHTS, PHONE_DARK, WIDE, Mode, Visit
+
+MEASURE = (62, 74)  # characters per line
+ENOUGH = 10  # full lines that a page must have to tell its measure
+
+
+@budget(
+    "px beyond the window",
+    "0",
+    *(Mode(320), PHONE_DARK, Mode(768), WIDE, FORCED_DARK),
+    once={FORCED_DARK},
+)
+def sideways(visit: Visit) -> Reading:
+    """Measure how far the page scrolls sideways."""
+    found = visit.measure("sideways")
+    faults = [f"{found['value']} px too wide: {element}" for element in found["elements"]]
+    if found["size"] < 16 * visit.tab.mode.text / 100:
+        faults.append(f"the text has {found['size']:g} px, whatever the reader asks for")
+    return Reading(found["value"], faults)
+
+
+@budget("px of code cut", "0", Mode(768), Mode(1100), WIDE, once={Mode(1100)})
+def code(visit: Visit) -> Reading | None:
+    """Measure how much of the widest line of code is cut."""
+    boxes = visit.measure("code")
+    faults = [f"{b['element']}: {b['value']} px cut" for b in boxes if b["value"] > 0]
+    return Reading(max(b["value"] for b in boxes), faults) if boxes else None
+
+
+@budget(
+    "characters per line",
+    f"{MEASURE[0]} to {MEASURE[1]}",
+    *(Mode(768), Mode(1100), WIDE),  # a wider window leaves the column as it is
+    once={Mode(1100)},
+    badness=lambda value: abs(value - sum(MEASURE) / 2),
+)
+def line_length(visit: Visit) -> Reading | None:
+    """Count the characters of the full lines of running text, where there are enough of them."""
+    lines = visit.measure("lines")
+    if len(lines) < ENOUGH:
+        return None
+    value = statistics.median(lines)
+    fits = MEASURE[0] <= value <= MEASURE[1]
+    return Reading(value, [] if fits else [f"median of {len(lines)} lines: {value:g}"])
+
+
+@budget("height of a figure in windows", "≤ 1", WIDE, PHONE_DARK)
+def figure_height(visit: Visit) -> Reading | None:
+    """Compare the height of each figure, its caption apart, with that of the window."""
+    heights = visit.measure("heights")
+    window = HEIGHTS[visit.tab.mode.width]
+    faults = [f"{h['element']}: {h['value']:.0f} px high" for h in heights if h["value"] > window]
+    return Reading(max(h["value"] for h in heights) / window, faults) if heights else None

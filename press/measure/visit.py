@@ -1,0 +1,158 @@
+"""A page in a real browser: what it asks for, what it says, what its elements measure."""
+
+import functools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = os.environ["CHROMIUM"]  # found by press/environments/browser.sh
+FLAGS = [
+    "--no-sandbox",  # as root in a container there is none
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nobody else is really asked
+]
+HEIGHTS = {320: 640, 390: 844, 768: 1024, 1280: 800}
+SCRIPTS = Path(__file__).parent
+# Runs before the page's own scripts. The console tells of violations, too, but not of all.
+LISTEN = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) =>
+  window.violations.push(`${event.violatedDirective} forbids ${event.blockedURI || "a piece"}`));
+"""
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Start a browser and end it."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@functools.cache
+def script(*names: str) -> str:
+    """Return scripts of this folder, which use those before them, as a function of options."""
+    body = "\n".join((SCRIPTS / f"{name}.js").read_text("utf-8") for name in ("common", *names))
+    return f"(options) => {{ {body} }}"
+
+
+@dataclass(frozen=True, order=True)
+class Mode:
+    """How a reader may look at a page. Nobody gets more motion than asked for."""
+
+    width: int = 1280
+    scheme: str = "light"
+    media: str = "screen"
+    forced: bool = False  # colors
+    text: int = 100  # percent
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        words = [self.media] * (self.media != "screen") + [f"{self.width} px", self.scheme]
+        words += ["forced colors"] * self.forced + [f"{self.text} % text"] * (self.text != 100)
+        return " ".join(words)
+
+
+# What does not depend on each other is looked at together: a mode more costs every page a layout.
+WIDE, PHONE_DARK = Mode(), Mode(390, "dark")
+FORCED_DARK = Mode(scheme="dark", forced=True, text=200)  # a reader who needs both
+PAPER = 718  # pixels of A4 within margins of a centimeter
+PRINTED_DARK = Mode(PAPER, "dark", "print")
+
+
+class Tab:
+    """A tab of a browser, without a cache: kept from page to page, it loads in half the time."""
+
+    def __init__(self, browser: Browser) -> None:
+        """Open an empty one."""
+        context = browser.new_context()
+        context.add_init_script(LISTEN)
+        self.page: Page = context.new_page()
+        self.mode = Mode(0)  # none yet
+        self.protocol = context.new_cdp_session(self.page)
+        self.protocol.send("Network.enable")
+        self.protocol.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        self.asked: list[str] = []  # in order
+        self.said: list[str] = []  # on the console, and errors
+        self.failed: list[str] = []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("requestfailed", lambda request: self.failed.append(request.url))
+        self.page.on(
+            "response",
+            lambda answer: self.failed.append(answer.url) if answer.status >= 400 else None,
+        )
+
+    def open(self, url: str) -> None:
+        """Open a page in a wide window and wait until all that it shows is there."""
+        self.page.goto("about:blank")  # where a change of the mode is cheap
+        self.enter(WIDE)
+        self.asked, self.said, self.failed = [], [], []
+        self.page.goto(url, wait_until="load")
+        self.page.evaluate("document.fonts.ready.then(() => null)")
+
+    def enter(self, mode: Mode) -> None:
+        """Put the page into a mode and wait until it is drawn."""
+        if mode == self.mode:
+            return
+        before, self.mode = self.mode, mode
+        self.page.emulate_media(
+            media=mode.media,
+            color_scheme=mode.scheme,
+            forced_colors="active" if mode.forced else "none",
+            reduced_motion="reduce",  # a color on its way to another is none of the two
+        )
+        if mode.text != before.text:  # as a reader sets it in the preferences of the browser
+            sizes = {"standard": 16 * mode.text // 100, "fixed": 13 * mode.text // 100}
+            self.protocol.send("Page.setFontSizes", {"fontSizes": sizes})
+        height = HEIGHTS.get(mode.width, 800)  # last, as the page's script hears of nothing else
+        self.page.set_viewport_size({"width": mode.width, "height": height})
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+class Visit:
+    """A visit to one page of a site, for the first time."""
+
+    def __init__(
+        self,
+        tab: Tab,
+        site: Path,
+        address: str,
+        name: str,
+        *,
+        from_disk: bool = False,
+        front: frozenset[Path] = frozenset(),
+    ) -> None:
+        """Open the page `name` of the folder `site`, which is served at `address`.
+
+        What the `front` page has loaded before may be in a reader's cache.
+        """
+        self.tab, self.page, self.from_disk, self.front = tab, tab.page, from_disk, front
+        base = site.as_uri() + "/" if from_disk else address
+        tab.open(base + name)
+        self.own = ("data:", "file:" if from_disk else address)  # addresses that begin so
+        self.asked, self.said, self.failed = tab.asked, tab.said, tab.failed
+        inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
+        files = (site / unquote(urlsplit(path).path) for path in inside)
+        self.first_loaded = frozenset(path for path in files if path.is_file())
+
+    def has(self, selector: str) -> bool:
+        """Tell whether the page has such an element."""
+        return self.page.query_selector(selector) is not None
+
+    def measure(self, *names: str, **options: Any) -> Any:
+        """Run scripts of this folder in the page and return the result of the last."""
+        return self.page.evaluate(script(*names), options)

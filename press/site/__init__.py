@@ -1,0 +1,1 @@
+"""What all pages share: frame, addresses, citation, search, fonts, icons."""

@@ -1,0 +1,23 @@
+"""Name the commit that the sources are at, and the time that all files of the site bear."""
+
+import re
+import subprocess
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DAY = re.search(r"^date-released: (\S+)", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
+# The time of all files: that of the release or, where this version has none yet, always the same.
+RELEASED = str(int(datetime.fromisoformat(f"{DAY[1] if DAY else '2026-01-01'}T00:00Z").timestamp()))
+
+
+@cache
+def commit() -> str:
+    """Return the commit, marked where the sources differ; nothing where there is no clone."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    try:
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # no git
+        return ""
+    return found.stdout.strip()
