@@ -11,26 +11,26 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 book: $(READY) ## Build the book into _build/html: every cell executed, every warning an error
-	@$(PY) -m press.build.book
+	@$(PY) -m press build
 
 check-latex: book ## Typeset every entry of "Cite" with BibTeX and biblatex (needs LaTeX and biber)
-	@$(PY) -m press.measure.latex
+	@$(PY) -m press latex
 
 check-links: book ## Ask for every address that the book names: whether it is still there
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
 check-site: book ## Measure the budgets of the built site in a browser: weight, access, layout, paper
 	@bash press/environments/browser.sh -m pytest -n auto --dist worksteal tests/site --confcutdir=tests/site
-	@bash press/environments/browser.sh -m press.measure.site
+	@bash press/environments/browser.sh -m press measure
 
 lighthouse: book ## Let Lighthouse score the heaviest pages on a phone (needs Node)
-	@bash press/environments/browser.sh -m press.measure.lighthouse
+	@bash press/environments/browser.sh -m press lighthouse
 
 pdf: book ## Print the book into one PDF in _build/editions, with a Chromium
-	@bash press/environments/browser.sh -m press.edition.pdf
+	@bash press/environments/browser.sh -m press pdf
 
 site: pdf ## Copy the built site to _build/site, with the PDF and links to it: what is published
-	@bash press/environments/browser.sh -m press.edition.published
+	@bash press/environments/browser.sh -m press site
 
 test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest -n auto --dist worksteal
@@ -66,13 +66,13 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 	@$(PY) -m ruff format .
 
 release: site ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
-	@$(PY) -m press.edition.release
+	@$(PY) -m press release
 
 reproduce: $(READY) ## Build the book twice, under conditions that must not matter, and compare every byte
-	@$(PY) -m press.build.reproduce
+	@$(PY) -m press reproduce
 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page
-	@$(PY) -m press.build.serve
+	@$(PY) -m press serve
 
 examples: $(READY) ## Derive every worked example again and compare with its data
 	@$(PY) -m derivations

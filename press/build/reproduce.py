@@ -57,14 +57,14 @@ def make(number: int, browser: list[str]) -> Path:
         if number and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
 
-    steps = [(sys.executable, "-c", PROBE), (sys.executable, "-m", "press.build.book")]
+    steps = [(sys.executable, "-c", PROBE), (sys.executable, "-m", "press", "build")]
     if browser:
-        steps += [(browser[0], "-m", f"press.edition.{step}") for step in ("pdf", "published")]
-        steps += [(sys.executable, "-m", "press.edition.release")]
+        steps += [(browser[0], "-m", "press", step) for step in ("pdf", "site")]
+        steps += [(sys.executable, "-m", "press", "release")]
     for step in steps:
         started = time.monotonic()
         subprocess.run(step, cwd=folder, env=environment, check=True, preexec_fn=confine)
-        print(f"{number + 1} of 2: {step[2][:20]}: {time.monotonic() - started:.0f} s", flush=True)
+        print(f"{number + 1} of 2: {step[-1][:20]}: {time.monotonic() - started:.0f} s", flush=True)
     return folder / "_build"
 
 

@@ -114,7 +114,7 @@ def watch(shown: Shown) -> None:
         if all(PAGE.fullmatch(name) for name in changed):
             problems = attempt(sphinx, lambda: shown.preview(["The other pages follow …"]))
         else:  # perhaps this very program
-            build = subprocess.run([sys.executable, "-m", "press.build.book"], cwd=ROOT)
+            build = subprocess.run([sys.executable, "-m", "press", "build"], cwd=ROOT)
             problems = ["The book was not built: see the terminal."] if build.returncode else []
         shown.preview(problems) if problems else shown.show(SITE, [])
         sphinx.kill()

@@ -1,6 +1,6 @@
 """Arrange the sites of all releases side by side, as they are published.
 
-    python -m press.edition.publish OUT ARCHIVE…
+    python -m press publish OUT ARCHIVE…
 
 Each archive is the site of a release, with its SHA256SUMS beside it. OUT gets /v1.0/ for each of
 them (of several 1.0.x the last), /latest/ for the newest, and for each address without a version a
@@ -111,7 +111,7 @@ def lead(out: Path, page: PurePosixPath) -> None:
 def main(arguments: list[str]) -> int:
     """Arrange what the arguments name; return the exit code."""
     if len(arguments) < 2:
-        print("usage: python -m press.edition.publish OUT ARCHIVE…", file=sys.stderr)
+        print("usage: python -m press publish OUT ARCHIVE…", file=sys.stderr)
         return 2
     out, *archives = map(Path, arguments)
     try:

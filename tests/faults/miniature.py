@@ -48,7 +48,7 @@ print(selfattn_ref.similarity.__doc__.splitlines()[0])
 }
 # What the rules for pages and the environment need beside what a build needs.
 MORE = ("Makefile", "tests/__init__.py", "tests/conftest.py", "tests/pages")
-BUILD = [sys.executable, "-m", "press.build.book"]
+BUILD = [sys.executable, "-m", "press", "build"]
 Run = subprocess.CompletedProcess[str]
 
 

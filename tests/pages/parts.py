@@ -9,6 +9,6 @@ from press.extension import register
 def extension(*parts: ModuleType) -> str:
     """Return the name of an extension that registers these parts alone."""
     made = ModuleType("_".join(["small", *(part.__name__.rpartition(".")[2] for part in parts)]))
-    made.setup = lambda app: register(app, *parts)
+    vars(made)["setup"] = lambda app: register(app, *parts)
     sys.modules[made.__name__] = made
     return made.__name__

@@ -183,7 +183,7 @@ class TestTheGoodSite:
         page = book / "book" / "concepts" / "first.md"
         good = page.read_text("utf-8")
         page.write_text(f"{good}\nMore.\n", "utf-8")
-        command = [sys.executable, "-m", "press.build.book"]
+        command = [sys.executable, "-m", "press", "build"]
         environment = os.environ | {"PYTHONPATH": ""}
         with subprocess.Popen(
             command, cwd=book, env=environment, stdout=subprocess.PIPE, text=True

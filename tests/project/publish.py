@@ -104,7 +104,8 @@ def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
         sys.executable,
         "-S",
         "-m",
-        "press.edition.publish",
+        "press",
+        "publish",
         str(tmp_path / "out"),
         "missing.zip",
     ]

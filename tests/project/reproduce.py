@@ -49,7 +49,7 @@ def test_two_that_are_the_same_are(tmp_path: Path) -> None:
 def test_a_cell_that_depends_on_the_seed_of_hashes_is_found(tmp_path: Path) -> None:
     pages = PAGES | {"seeded": f"{HEADER}\n# Seeded\n\n{CELL}"}
     write(tmp_path / "book", {name: (text, "") for name, text in pages.items()})
-    command = [sys.executable, "-m", "press.build.reproduce", "--no-pdf"]
+    command = [sys.executable, "-m", "press", "reproduce", "--no-pdf"]
     ran = subprocess.run(command, cwd=tmp_path / "book", capture_output=True, text=True)
     assert ran.returncode == 1
     assert "not the same: html/seeded.html, line " in ran.stderr, ran.stdout + ran.stderr

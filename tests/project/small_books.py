@@ -77,7 +77,7 @@ def rebuild(folder: Path) -> subprocess.CompletedProcess[str]:
     """Build a book where needed."""
     environment = os.environ | {"PYTHONPATH": ""}
     return subprocess.run(
-        [sys.executable, "-m", "press.build.book"],
+        [sys.executable, "-m", "press", "build"],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Versions side by side, as `press.edition.publish` arranges them. `make check-site`."""
+"""Versions side by side, as `python -m press publish` arranges them. `make check-site`."""
 
 import shutil
 from collections.abc import Iterator
