@@ -8,6 +8,7 @@ from pathlib import Path
 
 COMMANDS = {
     "build": "build.book",
+    "seams": "seams",
     "serve": "build.serve",
     "reproduce": "build.reproduce",
     "measure": "measure.site",

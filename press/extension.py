@@ -38,7 +38,6 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("env-purge-doc", USUAL, incremental.forget),
     ("source-read", EARLY, execution.wait),
     ("doctree-read", LATE, incremental.keep),
-    ("env-get-updated", EARLY, incremental.count_nothing),
     ("env-get-updated", LATE, incremental.compare),
     ("env-updated", USUAL, execution.wait_for_all),
     # What is found in a page comes before what changes it for the screen.

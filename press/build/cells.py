@@ -7,22 +7,16 @@ it, and then finds it there. A page that fails is executed again by Sphinx, whic
 import logging
 import multiprocessing
 import os
-import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from jupyter_cache.cache.db import NbCacheRecord
-from jupyter_cache.cache.main import JupyterCacheBase
-from jupyter_cache.executors.basic import ExecutionWorkerLocalMProc, ProcessData
-from jupyter_cache.executors.utils import ExecutionResult, single_nb_execution
-from traitlets.config import Config
+from jupyter_cache.executors.basic import ProcessData
 
 from press.build.fingerprint import cache_folder
+from press.seams import Cache, Worker
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 120  # seconds a cell may take, as in _config.yml
@@ -34,46 +28,6 @@ WORKERS = CORES + 1  # a kernel waits for a moment while it starts and ends
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 KERNELS = dict.fromkeys(THREADS, "1")
 READER = {"type": "plugin", "name": "myst_nb_md"}
-
-
-class Cache(JupyterCacheBase):  # type: ignore[misc]
-    """Keeps all results: what another worker enters just now would be taken for the oldest."""
-
-    def truncate_caches(self) -> None:
-        """Drop nothing; `press/build/execution.py` drops whole caches."""
-
-    def missing(self, page: int) -> str | None:
-        """Return the key under which the result of a page is not; drop one that was cut short."""
-        _, key = self.create_hashed_notebook(self.get_project_notebook(page).nb)
-        try:
-            self.get_cache_bundle(NbCacheRecord.record_from_hashkey(key, self.db).pk)
-        except (KeyError, ValueError):
-            shutil.rmtree(self._get_notebook_path_cache(key).parent, ignore_errors=True)
-            return f"{key}"
-        return None
-
-
-class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no types
-    """Talks with a kernel through files: two that start at once may choose the same port."""
-
-    @staticmethod
-    def execute(project_nb: Any, data: ProcessData) -> ExecutionResult:
-        """Execute one page."""
-        with tempfile.TemporaryDirectory() as folder:
-            through = {"transport": "ipc", "ip": f"{folder}/kernel"} if os.name == "posix" else {}
-            try:
-                return single_nb_execution(
-                    project_nb.nb,
-                    cwd=str(Path(project_nb.uri).parent),
-                    timeout=data.timeout,
-                    allow_errors=data.allow_errors,
-                    coalesce_streams=True,  # they leave the kernel in pieces, at its leisure
-                    config=Config(KernelManager=through),
-                )
-            except Exception as error:  # no cell raised it, so Sphinx could not tell the page
-                page = Path(project_nb.uri).relative_to(ROOT).as_posix()
-                print(f"{page}: ERROR: the kernel failed: {error!r}", flush=True)
-                raise
 
 
 RUNNING: dict[Path, Future[None]] = {}

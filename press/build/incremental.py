@@ -17,7 +17,15 @@ from sphinx_proof.nodes import proof_node
 
 from press.build.cells import CORES
 from press.lesson.blocks import BIBLIOGRAPHY, GLOSSARY, minutes
-from press.seams import STATEMENTS
+from press.seams import (
+    PRIVATE_STATE,
+    STATEMENTS,
+    forget_solutions,
+    keep_numbers,
+    memory,
+    restore_numbers,
+    write_in_parallel,
+)
 from press.site.scope import is_partial
 from press.site.sources import CHECKED_BY
 
@@ -29,8 +37,8 @@ BESIDE = {
     *("app", "config", "config_status", "config_status_extra", "events", "project", "settings"),
     *("doctreedir", "srcdir", "version", "versioning_compare", "versioning_condition", "domains"),
     *("all_docs", "dependencies", "included", "ref_context", "temp_data", "facts"),
-    *("_pickled_doctree_cache", "_write_doc_doctree_cache", "_viewcode_modules"),
-    *("myst_config", "mystnb_config", "nb_new_exec_data", "sphinx_exercise_gated_registry"),
+    *("myst_config", "mystnb_config", "nb_new_exec_data"),
+    *PRIVATE_STATE,
 }
 ASIDE = {"bibdata", "exec_data", "line", "source_map", "wordcount"}  # of a source alone
 MORE = "Other pages show what has changed:"  # said to press/build/book.py
@@ -39,14 +47,14 @@ MORE = "Other pages show what has changed:"  # said to press/build/book.py
 def changed(app: Sphinx, env: BuildEnvironment, added: set[str], *_: Any) -> list[str]:
     """Read again what the build asks for, whatever the times of the files say."""
     if is_partial(app):
-        env.__dict__["kept_numbers"] = dict(env.toc_fignumbers)
+        keep_numbers(app)
     pages: list[str] = app.config.reread
     return pages
 
 
 def forget(app: Sphinx, env: BuildEnvironment, page: str) -> None:
     """Forget what sphinx-exercise keeps of a page."""
-    getattr(env, "sphinx_exercise_gated_registry", {}).pop(page, None)
+    forget_solutions(env, page)
 
 
 def keep(app: Sphinx, doctree: nodes.document) -> None:
@@ -79,7 +87,7 @@ def keep(app: Sphinx, doctree: nodes.document) -> None:
     taken += [top[1].astext(), f"{minutes(doctree)}"] if top is not None and len(top) > 1 else []
     if page in {GLOSSARY, BIBLIOGRAPHY}:
         taken.append(doctree.pformat())
-    app.env.__dict__.setdefault("shown_elsewhere", {})[page] = digest(taken)
+    memory(app.env).setdefault("shown_elsewhere", {})[page] = digest(taken)
 
 
 def plain(value: Any) -> Any:
@@ -107,26 +115,18 @@ def digest(value: Any) -> str:
     return hashlib.sha256(repr(plain(value)).encode()).hexdigest()
 
 
-def count_nothing(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Keep the numbers of figures and the like: to count them anew, Sphinx loads every page."""
-    if is_partial(app):
-        app.config.numfig = False
-    return []
-
-
 def compare(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Compare what pages can show of each other with what it was before these were read."""
     if is_partial(app):
-        app.config.numfig = True
-        env.toc_fignumbers = env.__dict__.pop("kept_numbers")
-    before: dict[str, str] = getattr(env, "facts", {})
-    facts = {name: digest(value) for name, value in vars(env).items() if name not in BESIDE}
-    env.facts = facts  # type: ignore[attr-defined]
+        restore_numbers(app)
+    before: dict[str, str] = memory(env).get("facts", {})
+    facts = {name: digest(value) for name, value in memory(env).items() if name not in BESIDE}
+    memory(env)["facts"] = facts
     differing = {name for name, _ in facts.items() ^ before.items()}
     if not is_partial(app):
         # Others write what this process resolves. It reads alone: not every extension can put
         # together what several processes have read.
-        app.parallel = CORES
+        write_in_parallel(app, CORES)
     elif differing:
         logger.info("\n%s %s", MORE, ", ".join(sorted(differing)))
     return []

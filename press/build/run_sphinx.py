@@ -17,6 +17,7 @@ from jupyter_book.sphinx import build_sphinx
 from derivations.documents import example_files, problems, read, read_ledger
 from press.build.book import ENDED, NEW, ROOT
 from press.build.cells import execute
+from press.seams import cause_of
 
 
 def end_with_parent() -> None:
@@ -84,7 +85,7 @@ if __name__ == "__main__":
     try:
         code = main()
     except Exception as error:
-        cause = getattr(error, "orig_exc", None) or error  # of Sphinx, from one of its extensions
+        cause = cause_of(error)
         message = " ".join(f"{cause}".split())[:300]
         print(f"{ENDED} {type(cause).__name__}: {message}")
         code = 1

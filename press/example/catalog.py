@@ -10,6 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from press import seams
 from press.example.data import documents
 from press.example.text import curled, prose
 from press.site.markup import raw, to_page
@@ -29,7 +30,7 @@ class Catalog(SphinxDirective):
         found = documents(root)
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
         captions: dict[str, str | None] = {}
-        for tree in self.env.external_site_map.root.subtrees:  # type: ignore[attr-defined]
+        for tree in seams.site_map(self.env).root.subtrees:
             for item in tree.items:
                 captions.setdefault(str(item).split("/")[1], tree.caption)
         parts = dict.fromkeys([*captions, *(data["page"].split("/")[0] for data in found.values())])

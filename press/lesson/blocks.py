@@ -16,12 +16,12 @@ from pygments.formatters import HtmlFormatter
 from pygments.token import STANDARD_TYPES, Text
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.highlighting import PygmentsBridge
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import proof_node
 
+from press import seams
 from press.math.text import words
 from press.seams import STATEMENTS
 from press.site import frame
@@ -157,8 +157,7 @@ def arrange(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def called(env: BuildEnvironment, page: str, statement: nodes.Element) -> str:
     """Return the kind and the number of a statement, such as "Theorem 18"."""
-    counted = env.toc_fignumbers.get(page, {}).get(statement["countertype"], {})
-    number = ".".join(map(str, counted.get(statement["label"], ())))  # some have none
+    number = seams.number_of(env, page, statement["countertype"], statement["label"])
     return f"{statement['realtype'].title()} {number}".rstrip()
 
 
@@ -256,7 +255,7 @@ def annotate(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def definitions(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
     """Return the name and the first sentence of every entry of the glossary, by its anchor."""
-    kept = getattr(app.env, "first_sentences", None)
+    kept = seams.memory(app.env).get("first_sentences")
     if kept is None:
         kept = {}
         glossary = app.env.get_doctree(GLOSSARY) if GLOSSARY in app.env.found_docs else None
@@ -265,7 +264,7 @@ def definitions(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
             for term in item.findall(nodes.term):
                 for name in term["ids"]:
                     kept[name] = (term.astext(), sentence)
-        app.env.first_sentences = kept  # type: ignore[attr-defined]
+        seams.memory(app.env)["first_sentences"] = kept
     return kept
 
 
@@ -285,12 +284,12 @@ def first_sentence(paragraph: nodes.paragraph) -> Iterator[nodes.Node]:
 
 def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
     """Return the authors and the title of every source, by its anchor; the title is a link."""
-    kept = getattr(app.env, "sources", None)
+    kept = seams.memory(app.env).get("sources")
     if kept is None:
         from pybtex.richtext import Text
 
         kept = {}
-        for citation in app.env.get_domain("cite").citations:  # type: ignore[attr-defined]
+        for citation in seams.citations(app.env):
             entry = citation.entry
             names = [" ".join(one.last_names).strip("{}") for one in entry.persons["author"]]
             if len(names) > 2:
@@ -302,7 +301,7 @@ def citations(app: Sphinx) -> dict[str, tuple[str, list[nodes.Node]]]:
             text = nodes.reference("", title, refuri=uri) if uri else nodes.Text(title)
             year = entry.fields.get("year", "n.d.")
             kept[citation.citation_id] = (f"{' and '.join(names)}, {year}", [text])
-        app.env.sources = kept  # type: ignore[attr-defined]
+        seams.memory(app.env)["sources"] = kept
     return kept
 
 
@@ -366,11 +365,6 @@ def depart_table(self: HTML5Translator, node: nodes.table) -> None:
     self.body.append("</div>\n")
 
 
-def _number(self: HTML5Translator, kind: str, label: str) -> str:
-    """Return the number of a theorem, an exercise or the like."""
-    return ".".join(map(str, self.builder.fignumbers.get(kind, {}).get(label, ())))
-
-
 def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     """Write a theorem or the like: its kind and number, its title, its test, what it says."""
     title, content = node.children
@@ -411,7 +405,7 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     self.body.append(f'<details class="proof"{" open" if is_open else ""}>')
     of = ""
     if about := node.get("of"):
-        number = _number(self, about["countertype"], about["label"])
+        number = seams.shown_number(self, about["countertype"], about["label"])
         of = f'<span class="unseen"> of {about["realtype"]} {number}</span>'
     self.body.append(f"<summary>Proof{of}</summary>\n")
     last = content[-1]
@@ -450,7 +444,7 @@ def depart_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
 
 def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
     """Write an exercise under its number."""
-    number = _number(self, "exercise", node["label"])
+    number = seams.shown_number(self, "exercise", node["label"])
     _, content = node.children
     self.body.append(self.starttag(node, "div", CLASS="exercise"))
     self.body.append(f'<p class="head"><span class="kind">Exercise {number}</span>')
@@ -466,7 +460,7 @@ def visit_solution(self: HTML5Translator, node: solution_node) -> None:
     """Write a solution, folded."""
     _, content = node.children
     self.body.append('<details class="solution">')
-    number = _number(self, "exercise", node["target_label"])
+    number = seams.shown_number(self, "exercise", node["target_label"])
     self.body.append(
         f'<summary>Solution<span class="unseen"> of exercise {number}</span></summary>\n'
     )
@@ -485,7 +479,7 @@ def remember_plugins() -> None:
 def register(app: Sphinx) -> None:
     """Register what Sphinx has to know of it."""
     remember_plugins()
-    PygmentsBridge.html_formatter = CodeFormatter
+    seams.format_code_with(CodeFormatter)
     app.add_node(margin_notes, html=(visit_notes, depart_notes))
     app.add_node(margin_note, html=(visit_note, depart_note))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))

@@ -22,6 +22,7 @@ from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solut
 from sphinx_proof.nodes import proof_node
 
 from book.figures import palette
+from press import seams
 from press.lesson.blocks import called
 from press.math.mathml import ROLES
 from press.math.render import MACROS, wrapped
@@ -92,8 +93,8 @@ class Writer:
 
     def number(self, kind: str, node: nodes.Element) -> str:
         """Return the number that a thing of a kind has on the page."""
-        numbers = self.app.env.toc_fignumbers.get(self.page, {}).get(kind, {})
-        return next((".".join(map(str, numbers[n])) for n in node["ids"] if n in numbers), "")
+        numbers = [seams.number_of(self.app.env, self.page, kind, name) for name in node["ids"]]
+        return next(filter(None, numbers), "")
 
     # Blocks
 
@@ -131,9 +132,9 @@ class Writer:
             case nodes.figure():
                 self.figure(node)
             case solution_node():
-                exercise = self.app.env.sphinx_exercise_registry  # type: ignore[attr-defined]
                 self.end()
-                self.solves = self.number("exercise", exercise[node["target_label"]]["node"])
+                exercise = seams.exercise(self.app.env, node["target_label"])
+                self.solves = self.number("exercise", exercise)
                 self.read(node[1:])
                 self.end()
                 self.solves = ""

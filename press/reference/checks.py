@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
+from press import seams
 from press.example.data import documents, flat
 from press.seams import STATEMENTS
 from selfattn_ref.worked_examples import slips
@@ -50,7 +51,7 @@ class FillChecks(SphinxPostTransform):
 
     def statements(self) -> int:
         """Return the number of statements of the book."""
-        pages = {entry["docname"] for entry in getattr(self.env, "proof_list", {}).values()}
+        pages = set(seams.statements(self.env).values())
         return sum(
             isinstance(node, STATEMENTS)
             for page in pages

@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
+from press import seams
 from press.lesson.blocks import level, minutes
 from press.math.text import words
 from press.site.frame import LESSONS, pages_of
@@ -42,7 +43,7 @@ class FillObjectives(SphinxPostTransform):
 
     def parts(self) -> Iterator[nodes.Node]:
         """Yield the name of every part that teaches, and its lessons."""
-        site_map = self.env.external_site_map  # type: ignore[attr-defined]
+        site_map = seams.site_map(self.env)
         for tree in site_map.root.subtrees:
             pages = [page for page in pages_of(site_map, tree) if Path(page).parts[1] in LESSONS]
             if pages:

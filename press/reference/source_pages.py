@@ -8,6 +8,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from press import seams
 from press.example.data import documents
 from press.site.scope import is_partial
 from press.site.sources import SHOWN, THEOREMS, modules, places, recomputing
@@ -21,11 +22,11 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
         if page in app.env.found_docs:
             for function in (data["derivation"]["function"], recomputing(name)):
                 found.setdefault(function, {})[name] = app.builder.get_target_uri(page)
-    statements = getattr(app.env, "proof_list", {})
+    statements = seams.statements(app.env)
     for text in modules(Path(app.srcdir), THEOREMS).values():
         for tested, label in re.findall(r'^class (\w+):\n    """(thm-[a-z-]+):', text, re.M):
             if label in statements:
-                address = app.builder.get_target_uri(statements[label]["docname"])
+                address = app.builder.get_target_uri(statements[label])
                 found[tested] = {"theorem": f"{address}#{label}"}
     return found
 
@@ -34,11 +35,10 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield a page for every module."""
     if is_partial(app):
         return
-    highlighter = app.builder.highlighter  # type: ignore[attr-defined]
     used = uses(app)
     for folder in SHOWN:
         for page, text in modules(Path(app.srcdir), folder).items():
-            lines = highlighter.highlight_block(text, "python").split("\n")
+            lines = seams.colored(app, text).split("\n")
             before, opened, first_line = lines[0].partition("<pre>")
             lines[0] = first_line
             root = "../" * page.count("/")

@@ -10,6 +10,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx_proof.nodes import proof_node
 
+from press import seams
 from press.lesson.blocks import called
 from press.seams import STATEMENTS
 from press.site.markup import to_page, within
@@ -50,10 +51,10 @@ class FillTheoremIndex(SphinxPostTransform):
 
     def pages(self) -> Iterator[nodes.Node]:
         """Yield a heading for every page that states something, and what it states."""
-        stated = {entry["docname"] for entry in getattr(self.env, "proof_list", {}).values()}
+        stated = set(seams.statements(self.env).values())
         doctrees = {page: self.env.get_doctree(page) for page in sorted(self.env.found_docs)}
         self.rests_on, self.named_on = uses(doctrees)
-        for page in reading_order(self.env.external_site_map):  # type: ignore[attr-defined]
+        for page in reading_order(seams.site_map(self.env)):
             if page not in stated:
                 continue
             title = to_page(page.removeprefix("book/"))
@@ -97,7 +98,7 @@ class FillTheoremIndex(SphinxPostTransform):
         used_by = [one for one, uses in self.rests_on.items() if label in uses]
         pages = [
             name
-            for name in reading_order(self.env.external_site_map)  # type: ignore[attr-defined]
+            for name in reading_order(seams.site_map(self.env))
             if label in self.named_on.get(name, ()) and name not in (page, self.env.docname)
         ]
         for words, targets, make in (

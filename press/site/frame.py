@@ -22,6 +22,7 @@ from sphinx_external_toc.api import FileItem, SiteMap, TocTree
 
 from book.figures import palette
 from book.figures.palette import css_variables
+from press import seams
 from press.fonts import font_faces_css
 from press.math.text import words
 from press.site import citation
@@ -49,10 +50,7 @@ def use_theme(app: Sphinx, config: Config) -> None:
     config.html_theme = "theme"
     config.html_theme_path = ["book"]
     config.html_theme_options = {}
-    for listeners in app.events.listeners.values():
-        for listener in list(listeners):
-            if (listener.handler.__module__ or "").partition(".")[0] in UNUSED:
-                app.disconnect(listener.id)
+    seams.disconnect(app, UNUSED)
 
 
 def name_book(app: Sphinx, config: Config) -> None:
@@ -131,7 +129,7 @@ def entry_of(app: Sphinx, page: str, name: str) -> dict[str, Any]:
 def parts_of(app: Sphinx, page: str) -> list[dict[str, Any]]:
     """Return the parts of the book, each with its pages and levels, as seen from a page."""
     parts = []
-    site_map: SiteMap = app.env.external_site_map  # type: ignore[attr-defined]
+    site_map = seams.site_map(app.env)
     for tree in (tree for tree in site_map.root.subtrees if tree.caption):
         names = list(pages_of(site_map, tree))
         levels = [n for name in names for n in level_of(app.env, name).split("–") if n]

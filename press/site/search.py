@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import proof_node
 
+from press import seams
 from press.math.text import plain
 from press.seams import STATEMENTS
 from press.site.addresses import EXAMPLE
@@ -104,12 +105,7 @@ class Reader:
     def __init__(self, app: Sphinx, page: str) -> None:
         import selfattn_ref
 
-        numbers = app.env.toc_fignumbers.get(page, {})
-        self.numbers = {
-            name: ".".join(map(str, number))
-            for kind in numbers.values()
-            for name, number in kind.items()
-        }
+        self.numbers = seams.numbers_on(app.env, page)
         self.example = EXAMPLE.fullmatch(page)
         self.names = re.compile(rf"\b(SA\d{{3}}|{'|'.join(selfattn_ref.__all__)})\b")
         self.entries: list[Entry] = []
@@ -206,13 +202,13 @@ def collect(app: Sphinx, doctree: nodes.document, page: str) -> None:
     reader = Reader(app, page)
     reader.all(doctree.children, Entry("", "page", ""))
     said = [e for e in reader.entries if e.kind == "page" or e.blocks or e.names]
-    kept = app.env.__dict__.setdefault("search_entries", {})
+    kept = seams.memory(app.env).setdefault("search_entries", {})
     kept[page] = reader.entries[:1] if page in LISTS else said
 
 
 def reading_order(app: Sphinx) -> Iterator[tuple[str, str]]:
     """Yield every page with the name of its part."""
-    site_map = app.env.external_site_map  # type: ignore[attr-defined]
+    site_map = seams.site_map(app.env)
     yield str(app.config.master_doc), ""
     for tree in site_map.root.subtrees:
         for page in pages_of(site_map, tree):
@@ -221,7 +217,7 @@ def reading_order(app: Sphinx) -> Iterator[tuple[str, str]]:
 
 def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the index as a script that hands it over: a copy on a disk can load no other file."""
-    entries: dict[str, list[Entry]] = app.env.__dict__.pop("search_entries", {})
+    entries: dict[str, list[Entry]] = seams.memory(app.env).pop("search_entries", {})
     if exception or app.builder.format != "html":
         return
     kept = Path(app.doctreedir, "search_entries.pickle")

@@ -4,7 +4,7 @@ from jupyter_cache.base import ProjectNb
 from jupyter_cache.executors.basic import ProcessData
 from nbformat.v4 import new_code_cell, new_notebook
 
-from press.build.cells import Worker
+from press.seams import Worker
 from tests.pages.sources import BOOK
 
 
