@@ -9,7 +9,8 @@
     python -m selfattn_ref.worked_examples verify "SA016@1.0.0#sha256:…"
 
 The exit code is 0 if all that could be asked agrees, 1 if something differs, 2 if something could
-not be run or nothing could be asked.
+not be run or nothing could be asked. It is the same if whoever reads the output closes it early, as
+`head` does.
 """
 
 from __future__ import annotations
@@ -106,13 +107,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = parser.parse_args(arguments)
     try:
-        return int(given.run(given))
+        try:
+            code = int(given.run(given))
+            sys.stdout.flush()  # a closed pipe shows here, not when the interpreter ends
+        except BrokenPipeError:  # the reader has seen enough, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = int(given.run(given))  # unseen: the exit code is that of the whole command
     except CannotRunError as error:
         print(f"cannot run: {error}", file=sys.stderr)
         return NOT_RUN
-    except BrokenPipeError:  # the reader has seen enough, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NOT_RUN
+    return code
 
 
 # --- list and show --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import selfattn_ref
-from derivations.documents import DATA
+from derivations.documents import DATA, ROOT
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.__main__ import main
 from tests.examples.each import IN_USE
@@ -275,6 +276,34 @@ def in_shell(*arguments, cwd, **settings):
     settings["PYTHONPATH"] = str(DATA.parents[2])
     command = [sys.executable, "-m", "selfattn_ref.worked_examples", *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=settings)
+
+
+class TestAReaderThatCloses:
+    """Such as `list | head -1`; what is not read any more must not end in a traceback."""
+
+    @pytest.mark.parametrize(
+        "arguments, code",
+        [
+            (["list"], 0),
+            (["show", "SA016"], 0),
+            (["check", "SA016", "mine:right"], 0),
+            (["check", "SA016", "mine:wrong"], 1),
+            (["check", "SA016", "mine:number"], 2),
+        ],
+    )
+    def test_the_exit_code_is_that_of_the_whole_command(self, tmp_path, arguments, code):
+        (tmp_path / "mine.py").write_text(MODULE, "utf-8")
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [sys.executable, "-m", "selfattn_ref.worked_examples", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        with os.fdopen(writer, "wb") as closed:
+            run = subprocess.run(
+                command, cwd=tmp_path, env=environment, stdout=closed, stderr=subprocess.PIPE
+            )
+        assert run.returncode == code
+        said = b"cannot run: mine:number is int, not a function\n" if code == 2 else b""
+        assert run.stderr == said
 
 
 class TestListAndShow:
