@@ -24,8 +24,10 @@ Document: TypeAlias = dict[str, Any]
 Ledger: TypeAlias = dict[str, str | None]
 
 EXAMPLE_ID = re.compile(r"SA\d{3}")
-# What is short in a call.
-IN_ONE_LINE = ("arguments", "options", "result", "conventions")
+# What people write of an expected value; the rest is derived.
+WRITTEN = ("description", "axes", "labels", "role")
+# What is short in an array or in a call.
+IN_ONE_LINE = ("labels", "arguments", "options", "result", "conventions")
 
 
 class Number(str):
@@ -142,7 +144,7 @@ def with_derived_values(document: Document) -> Document:
     """Return the document with shape and value of every expected entry filled in."""
     expected = {
         name: {
-            "description": document["expected"][name]["description"],
+            **{key: part for key, part in document["expected"][name].items() if key in WRITTEN},
             "shape": str(shape(value)),
             "value": value,
         }

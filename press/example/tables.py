@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from press.example import trace
-from press.example.axes import heads, role_of
+from press.example.axes import heads
 from press.example.data import flat, shape
 
+NARROW = 100  # letters of the heads of all columns; longer names leave no room for the numbers
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
 
@@ -63,14 +64,16 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
     sizes = shape(value)
     numbers = [entry for entry in flat(value) if not isinstance(entry, str | bool)]
     places, largest = decimals(numbers), float(max(map(abs, numbers), default=0))
-    if "weights" in name:
+    role = entry.get("role", "soft")
+    if role == "weight":
         largest = max(largest, 1.0)  # a share of the whole
     if "indices_of" in entry:
         largest = 0.0  # an index is no size
-    columns = heads(name, data, sizes[-1], 0)
-    rows = heads(name, data, sizes[-2], 1) if len(sizes) > 1 else [""]
-    captions = [heads(name, data, size, 2) for size in sizes[:-2]]
-    style = f' style="--role:var(--{role_of(name)})"'
+    *others, columns = heads(name, data)
+    if sum(map(len, columns)) > NARROW:
+        columns = [f"{index}" for index in range(sizes[-1])]
+    *captions, rows = others or [[""]]
+    style = f' style="--role:var(--{role})"'
     found = []
     for place in itertools.product(*map(range, sizes[:-2])):
         matrix = value

@@ -423,7 +423,7 @@ class Trace:
         words: list[str] = []
         if matrix.given and not self.is_flat(name):
             for axis, (noun, place) in enumerate((("column", j), ("row", i))):
-                word = heads(matrix.given, self.data, matrix.values.shape[1 - axis], axis)[place]
+                word = heads(matrix.given, self.data)[-1 - axis][place]
                 if not word.isdigit():
                     words.insert(0, html.escape(word if " " in word else f"{noun} {word}"))
         entry = f"{named(name)}{self.index_of(name, i, j)} = {value}"

@@ -32,6 +32,7 @@ From the shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_a
 from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._comparison import Agreement, Tolerance, WorkedExampleMismatch
 from selfattn_ref.worked_examples._example import (
+    Axis,
     Derivation,
     Provenance,
     Withdrawn,
@@ -41,6 +42,7 @@ from selfattn_ref.worked_examples._files import cases, ids, load
 
 __all__ = [
     "Agreement",
+    "Axis",
     "Call",
     "Derivation",
     "Provenance",

@@ -360,7 +360,7 @@ def read_call(
     tolerance: Tolerance,
 ) -> Call:
     """Return the call that a file describes, its references replaced by the values they name."""
-    given = {name: _given(_find(text, values)) for name, text in document["arguments"].items()}
+    given = {name: _given(find(text, values)) for name, text in document["arguments"].items()}
     expected = _answer(document["result"], values) if "result" in document else None
     because = document.get("because", {})
     return Call(
@@ -386,15 +386,15 @@ def _conventions(
     document: Mapping[str, Any], expected: Any, values: Mapping[str, Any]
 ) -> dict[str, Answer]:
     """Return a whole result for each convention; what tells only a part is filled up."""
-    marked = _find(document["where"], values) if "where" in document else np.True_
+    marked = find(document["where"], values) if "where" in document else np.True_
     found: dict[str, Answer] = {}
     for name, text in document.get("conventions", {}).items():
         if isinstance(text, dict):
             nan = {n: read_only(np.full(expected[n].shape, np.nan)) for n in text}
-            given = {n: nan[n] if t is None else _find(t, values) for n, t in text.items()}
+            given = {n: nan[n] if t is None else find(t, values) for n, t in text.items()}
             found[name] = MappingProxyType({**expected, **given})
             continue
-        answer: NDArray[Any] = np.asarray(np.nan) if text is None else _find(text, values)
+        answer: NDArray[Any] = np.asarray(np.nan) if text is None else find(text, values)
         if answer.shape != expected.shape:
             answer = read_only(np.where(marked, answer, expected))
         found[name] = answer
@@ -404,12 +404,12 @@ def _conventions(
 def _answer(references: str | Mapping[str, str], values: Mapping[str, Any]) -> Answer:
     """Return what one reference names, or each of several by the name of its result."""
     if isinstance(references, str):
-        answer: NDArray[Any] = _find(references, values)
+        answer: NDArray[Any] = find(references, values)
         return answer
-    return MappingProxyType({name: _find(text, values) for name, text in references.items()})
+    return MappingProxyType({name: find(text, values) for name, text in references.items()})
 
 
-def _find(reference: str, values: Mapping[str, Any]) -> Any:
+def find(reference: str, values: Mapping[str, Any]) -> Any:
     """Return what a reference names: a, a[b], a[2], a[2:4] or [a]; see schema.json."""
     match = _REFERENCE.fullmatch(reference)
     if match is None:

@@ -46,6 +46,16 @@ class Withdrawn(NamedTuple):
         return f"withdrawn on {self.on}: {self.because}{see}"
 
 
+class Axis(NamedTuple):
+    """What an axis of an array runs over, such as ``"query"``, and what its entries are called.
+
+    The `labels` are words or numbers, one for each entry, or None if the entries have no names.
+    """
+
+    name: str
+    labels: tuple[str | float, ...] | None
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class WorkedExample:
     """Inputs, and every value that follows from them.
@@ -84,6 +94,9 @@ class WorkedExample:
         Calls of functions whose result is among the expected values.
     descriptions : mapping of str to str
         One sentence for each input and each expected value.
+    axes : mapping of str to tuple of Axis
+        The axes of each input and each expected value, first to last, each with its `name` and
+        the `labels` of its entries; a single number has none.
     derivation : Derivation
         How the expected values were derived.
     tolerance : Tolerance
@@ -106,6 +119,8 @@ class WorkedExample:
     SA008: Query, key and value of "Bank"
     >>> example.expected["query"]
     array([0.29, 0.74, 1.19])
+    >>> load("SA007").axes["weights_river"][0]
+    Axis(name='query', labels=('River', 'Bank', 'Flows'))
     """
 
     id: str
@@ -123,6 +138,7 @@ class WorkedExample:
     expected: Mapping[str, NDArray[Any]]
     calls: tuple[Call, ...]
     descriptions: Mapping[str, str] = field(repr=False)
+    axes: Mapping[str, tuple[Axis, ...]] = field(repr=False)
     derivation: Derivation
     tolerance: Tolerance
     digest: str

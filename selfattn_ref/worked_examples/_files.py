@@ -13,10 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from selfattn_ref.worked_examples._calls import Call, read_call, read_only
+from selfattn_ref.worked_examples._calls import Call, find, read_call, read_only
 from selfattn_ref.worked_examples._comparison import Tolerance
 from selfattn_ref.worked_examples._digest import content_id, digest
-from selfattn_ref.worked_examples._example import Derivation, Provenance, Withdrawn, WorkedExample
+from selfattn_ref.worked_examples._example import (
+    Axis,
+    Derivation,
+    Provenance,
+    Withdrawn,
+    WorkedExample,
+)
 
 _DATA = resources.files("selfattn_ref.worked_examples") / "data"
 _FILE_NAME = re.compile(r"(SA\d{3})\.json")
@@ -205,6 +211,7 @@ def _read(example_id: str) -> WorkedExample:
             for number, call in enumerate(document["calls"])
         ),
         descriptions=MappingProxyType({n: e["description"] for n, e in entries.items()}),
+        axes=MappingProxyType({n: _axes(e, values) for n, e in entries.items()}),
         derivation=Derivation(**document["derivation"]),
         tolerance=tolerance,
         digest=digest(content.decode()),
@@ -228,3 +235,17 @@ def _value(entry: dict[str, Any]) -> Any:
         return read_only(array.astype(np.intp))
     # A file may write 3 for 3.0: only what counts or is true or false is anything but float64.
     return read_only(array if array.dtype == np.bool_ else array.astype(np.float64))
+
+
+def _axes(entry: dict[str, Any], values: dict[str, Any]) -> tuple[Axis, ...]:
+    labels = entry.get("labels", {})
+    return tuple(Axis(name, _labels(labels.get(name), values)) for name in entry.get("axes", ()))
+
+
+def _labels(
+    given: str | list[str | float] | None, values: dict[str, Any]
+) -> tuple[str | float, ...] | None:
+    if isinstance(given, str):  # a reference
+        arrays = {name: np.asarray(value) for name, value in values.items()}
+        return tuple(find(given, arrays).tolist())
+    return None if given is None else tuple(given)

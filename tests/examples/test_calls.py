@@ -94,17 +94,17 @@ class TestWhatACallNames:
          ("a[1:3]", [[2, 3], [4, 5]]), ("[b]", [[2, 0]])],
     )  # fmt: skip
     def test_all_of_it_some_rows_one_entry_or_it_as_a_row(self, reference, expected):
-        assert _calls._find(reference, VALUES).tolist() == expected
+        assert _calls.find(reference, VALUES).tolist() == expected
 
     @pytest.mark.parametrize("reference", ["a[b", "[a", "a]", "a b", "a[-1]", "[a][b]", ""])
     def test_anything_else_is_refused(self, reference):
         with pytest.raises(ValueError, match="is not a reference"):
-            _calls._find(reference, VALUES)
+            _calls.find(reference, VALUES)
 
     @pytest.mark.parametrize("reference", ["a[1:4]", "a[2:2]", "a[2:1]"])
     def test_rows_that_are_not_there_are_refused(self, reference):
         with pytest.raises(ValueError, match="names rows that are not there"):
-            _calls._find(reference, VALUES)
+            _calls.find(reference, VALUES)
 
     def test_rows_are_shown(self):
         call = load("SA025").calls[2]

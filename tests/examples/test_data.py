@@ -1,5 +1,6 @@
 """The files of the worked examples, their derivations, and the ledger of what is released."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -19,7 +20,7 @@ from derivations.documents import DATA, LEDGER, ROOT, Number, derive, parse, pro
 from derivations.examples import DERIVATIONS
 from derivations.gradients import central_differences, require_agreement
 from selfattn_ref.worked_examples import load
-from selfattn_ref.worked_examples._digest import content_id
+from selfattn_ref.worked_examples._digest import content_id, digest
 
 TEXTS = {name: path.read_text("utf-8") for name, path in documents.example_files().items()}
 DOCUMENTS = {name: parse(text) for name, text in TEXTS.items()}
@@ -31,6 +32,7 @@ SOFTMAX = {
     "result": "weights_cave",
 }
 WITHDRAWN = {"on": "2027-01-31", "because": "The mask is upside down.", "see": "SA022"}
+VALUES = ("what happens", "where")  # the columns of w_value in SA014 and SA024
 EVERY_EXAMPLE = pytest.mark.parametrize("name", DOCUMENTS)
 
 
@@ -103,6 +105,12 @@ class TestFiles:
             lambda d: d["inputs"]["sentence_cave"].update(value=[0.5, 1]),
             lambda d: d["inputs"]["embeddings"].pop("description"),
             lambda d: d["expected"]["weights_cave"].update(shape="2x2"),
+            lambda d: d["expected"]["weights_cave"].pop("axes"),
+            lambda d: d["expected"]["weights_cave"].update(role="soft"),
+            lambda d: d["expected"]["weights_cave"].update(labels={"query": "words[-1]"}),
+            lambda d: d["expected"]["weights_cave"].update(value=0.5),  # has no axes
+            lambda d: d["inputs"]["embeddings"].pop("axes"),
+            lambda d: d["inputs"]["embeddings"].update(axes=["One row a word"]),
             lambda d: d["expected"]["weights_cave"].update(value=["-inf"]),
             lambda d: d["tolerance"].update(absolute=0.1),
             lambda d: d["calls"].append({"function": "softmax", "arguments": {}, "kind": "value"}),
@@ -144,6 +152,32 @@ class TestFiles:
                 assert all(0 <= int(index) < len(target) for index in entry["value"])
         if "words" in inputs and "embeddings" in inputs:
             assert len(inputs["words"]["value"]) == len(inputs["embeddings"]["value"])
+
+    @EVERY_EXAMPLE
+    def test_every_axis_has_a_name_and_a_label_for_each_entry_or_none(self, name):
+        example = load(name)
+        for group in ("inputs", "expected"):
+            for key, entry in DOCUMENTS[name][group].items():
+                sizes, axes = documents.shape(entry["value"]), example.axes[key]
+                assert [axis.name for axis in axes] == entry.get("axes", []), key
+                assert len(axes) == len(sizes), key
+                assert set(entry.get("labels", {})) <= {axis.name for axis in axes}, key
+                for axis, size in zip(axes, sizes, strict=True):
+                    assert (axis.labels is not None) == (axis.name in entry.get("labels", {}))
+                    assert axis.labels is None or len(axis.labels) == size, (key, axis)
+
+    @pytest.mark.parametrize(
+        "name, key, labels",
+        [
+            ("SA007", "weights_river", [("River", "Bank", "Flows")] * 2),
+            ("SA013", "scores", [("alex", "alec"), ("alex", "alexa", "max", "zoe")]),
+            ("SA024", "output_full_five", [("cat", "walks", "by", "the", "bank"), VALUES]),
+            ("SA035", "weights", [(0.25, 1.0, 4.0), None]),
+            ("SA029", "scores_by_distance", [(-4, -3, -2, -1, 0, 1, 2, 3, 4)]),
+        ],
+    )
+    def test_labels_are_listed_or_those_that_a_reference_names(self, name, key, labels):
+        assert [axis.labels for axis in load(name).axes[key]] == labels
 
     def test_titles_differ_and_an_example_supersedes_an_earlier_one(self):
         assert len({document["title"] for document in DOCUMENTS.values()}) == len(DOCUMENTS)
@@ -248,6 +282,12 @@ class TestLedger:
     def test_the_ledger_and_the_examples_agree(self):
         assert problems(read_ledger(), DOCUMENTS) == []
 
+    def test_the_digests_of_the_draft_stay_as_they_were_before_axes_had_names(self):
+        # SA052 may still be corrected in place.
+        ledger = {i: x for i, x in read_ledger().items() if i <= "SA057" and i != "SA052"}
+        written = json.dumps(ledger, sort_keys=True)
+        assert hashlib.sha256(written.encode()).hexdigest()[:16] == "a3912c234fa9230a"
+
     def test_a_lost_or_changed_id_of_an_earlier_version_is_noticed(self):
         before = {"SA001": "a", "SA002": "b", "SA003": None, "SA004": None}
         now = {"SA001": "a", "SA002": "c", "SA003": "d"}
@@ -278,9 +318,12 @@ class TestLedger:
         changed, mask = parse(TEXTS["SA005"]), parse(TEXTS["SA016"])
         changed["why"] = "Another reason."
         changed["withdrawn"] = WITHDRAWN
+        changed["expected"]["weights"] |= {"axes": ["word"], "labels": {"word": ["a"] * 5}}
+        del changed["expected"]["weights"]["role"]
         assert changed["inputs"]["scores"]["value"][2] == "0.50"
         changed["inputs"]["scores"]["value"][2] = Number("0.5")
         assert documents.fingerprint(changed) == read_ledger()["SA005"]
+        assert digest(documents.file_text(changed)) == read_ledger()["SA005"]
         mask["expected"]["mask"]["value"][0][0] = Number("1")
         assert documents.fingerprint(mask) != read_ledger()["SA016"]
 

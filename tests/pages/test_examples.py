@@ -25,6 +25,7 @@ from tests.pages.sources import BOOK, ROOT
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 DOCUMENTS = {path.stem: json.loads(path.read_text("utf-8")) for path in DATA.glob("SA*.json")}
 AXES = " ".join(axis.replace(" ", "") for axis in load("SA054").inputs["axes"])
+DISTANCES = " ".join(f"distance{number}" for number in range(-4, 5)).replace("-", "−")
 EVERY_EXAMPLE = pytest.mark.parametrize("example_id", sorted(DOCUMENTS))
 
 
@@ -90,23 +91,31 @@ class TestTables:
             ("SA007", "context_money", "Money Bank Grows", "0 1 2"),
             ("SA008", "w_query", "0 1 2", "0 1 2"),
             ("SA009", "w_value", "0 1 2", "0 1 2"),
+            ("SA009", "key", "Money Bank Grows", "0 1 2"),
             ("SA013", "key", "alex alexa max zoe", "0 1"),
             ("SA013", "scores", "alex alec", "alex alexa max zoe"),
             ("SA016", "weights", "query0 query1 query2 query3", "key0 key1 key2 key3"),
             ("SA018", "variance", "", "width1 width2 width4"),
-            ("SA025", "scores_with_cache", "", "0 1 2 3 4 5"),
+            ("SA025", "scores_with_cache", "", "cat walks by the bank vault"),
             ("SA026", "w_output", "0 1 2 3", "0 1 2 3"),
             ("SA028", "output_reversed", "man bites dog", "0 1"),
             ("SA028", "output_cycled", "bites man dog", "0 1"),
             ("SA028", "encoding", "position0 position1 position2", "0 1 2 3"),
-            ("SA029", "scores_by_distance", "", "0 1 2 3 4 5 6 7 8"),
+            ("SA029", "scores_by_distance", "", DISTANCES),
             ("SA032", "targets", "", "walks by the bank"),
             ("SA035", "weights", "temperature0.25 temperature1 temperature4", "key0 key1 key2"),
-            ("SA037", "embeddings", "money bank grows river flows", "0 1 2"),
+            ("SA037", "embeddings", "money bank grows river flows", "money water unclear"),
             ("SA054", "w_key_second", AXES, "start river bank flows money"),
+            # The names of 18 columns leave no room for their numbers.
+            (
+                "SA054",
+                "w_output_first",
+                "start river bank flows money",
+                " ".join(map(str, range(18))),
+            ),
         ],
     )
-    def test_heads_are_what_the_description_says(
+    def test_heads_are_those_of_the_axes(
         self, example_id: str, name: str, rows: str, columns: str
     ) -> None:
         drawn = BeautifulSoup(tables.tables(name, DOCUMENTS[example_id]), "lxml")
@@ -115,6 +124,11 @@ class TestTables:
             for scope in ("row", "col")
         }
         assert heads == {"row": rows, "col": columns}
+
+    def test_its_role_is_its_color_and_an_array_without_one_has_none(self) -> None:
+        for name, color in (("weights", "weight"), ("w_query", "query"), ("embeddings", "soft")):
+            drawn = tables.tables(name, DOCUMENTS["SA009"])
+            assert re.findall(r'role:var\(--(\w+)\)">', drawn) == [color]
 
     def test_an_array_of_more_than_two_dimensions_is_one_table_for_each_matrix(self) -> None:
         drawn = BeautifulSoup(tables.tables("weights", DOCUMENTS["SA013"]), "lxml")

@@ -52,8 +52,10 @@ DATA = Path("selfattn_ref", "worked_examples", "data")
 def data(root):
     document = json.loads((root / DATA / "SA003.json").read_text("utf-8"))
     document |= {"id": NEW, "title": "Halves", "page": LESSON}
-    document["inputs"] = {"vector": {"description": "A vector.", "value": [1, 3]}}
-    document["expected"] = {"half": {"description": "Its half."}}
+    document["inputs"] = {
+        "vector": {"description": "A vector.", "axes": ["coordinate"], "value": [1, 3]}
+    }
+    document["expected"] = {"half": {"description": "Its half.", "axes": ["coordinate"]}}
     document["derivation"] = {"method": "Exact fractions.", "function": FUNCTION}
     (root / DATA / f"{NEW}.json").write_text(json.dumps(document), encoding="utf-8")
 
