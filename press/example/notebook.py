@@ -3,12 +3,7 @@
 It computes what the build computes before a page says that the library agrees, by the same lines.
 """
 
-import ast
-import importlib
-import inspect
-import textwrap
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import nbformat
@@ -16,54 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from press.example.snippets import tested
 from press.site.citation import Work
-from press.site.sources import RECOMPUTED, RECOMPUTING
-from selfattn_ref.worked_examples import load
-
-
-@cache
-def definitions() -> tuple[list[str], dict[str, ast.stmt]]:
-    """Return the lines of the module that recomputes the examples, and what it defines."""
-    module = importlib.import_module(RECOMPUTED.replace("/", "."))
-    lines = inspect.getsource(module).splitlines()
-    top = ast.parse("\n".join(lines)).body
-    methods = next(n for n in top if isinstance(n, ast.ClassDef) and n.name == RECOMPUTING).body
-    defined: dict[str, ast.stmt] = {}
-    for node in (*top, *methods):
-        if isinstance(node, ast.FunctionDef):
-            defined[node.name] = node
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            defined[node.targets[0].id] = node
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            defined |= {alias.asname or alias.name: node for alias in node.names}
-    return lines, defined
-
-
-def recipe(name: str) -> str:
-    """Return the lines that compute every expected value of an example: a function and its helpers.
-
-    The function is called as sa016(selfattn_ref, inputs).
-    """
-    lines, defined = definitions()
-    needed: dict[str, None] = {}
-
-    def need(one: str) -> None:
-        for node in ast.walk(defined[one]):
-            name = node.id if isinstance(node, ast.Name) else ""
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == RECOMPUTING:
-                name = node.attr
-            if name in defined and name not in (one, *needed):
-                need(name)
-        needed[one] = None
-
-    need(name.lower())
-    imports: dict[str, None] = {}
-    parts: dict[str, None] = {}
-    for one in needed:
-        node = defined[one]
-        text = textwrap.dedent("\n".join(lines[node.lineno - 1 : node.end_lineno]))
-        kind = imports if isinstance(node, ast.Import | ast.ImportFrom) else parts
-        kind[text.replace(f"{RECOMPUTING}.", "")] = None
-    return "\n\n\n".join(filter(None, ("\n".join(imports), *parts)))
+from selfattn_ref.worked_examples import load, recipes
 
 
 def cells_of(name: str, install: str, work: Work) -> Iterator[Any]:
@@ -85,7 +33,8 @@ def cells_of(name: str, install: str, work: Work) -> Iterator[Any]:
         "stand in the place of `computed`."
     )
     yield new_code_cell(
-        f"{recipe(name)}\n\n\ncomputed = {name.lower()}(selfattn_ref, example.inputs)\ncomputed"
+        f"{recipes.source(name)}\n\n\n"
+        f"computed = {name.lower()}(selfattn_ref, example.inputs)\ncomputed"
     )
     yield new_code_cell("example.check(**computed)")
     if example.calls:

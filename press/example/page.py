@@ -5,7 +5,6 @@ when Sphinx reads the stub, so that search, links and objects.inv treat it like 
 """
 
 import html
-import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,14 +23,8 @@ from press.example.text import curled, powers, prose
 from press.site import library
 from press.site.addresses import EXAMPLE
 from press.site.markup import raw, section, to_page
-from press.site.sources import (
-    CALLING,
-    CALLS,
-    RECOMPUTED,
-    RECOMPUTING,
-    recomputing,
-)
-from selfattn_ref.worked_examples import load
+from press.site.sources import CALLING, CALLS, RECIPES
+from selfattn_ref.worked_examples import load, recipes
 from selfattn_ref.worked_examples.__main__ import cited
 
 INDEX = "book/examples/index"
@@ -78,12 +71,10 @@ def agreement(data: Mapping[str, Any]) -> str:
     """
     import selfattn_ref
 
-    module = importlib.import_module(RECOMPUTED.replace("/", "."))
-    compute = getattr(getattr(module, RECOMPUTING), data["id"].lower())
     example = load(data["id"])
-    computed = compute(selfattn_ref, example.inputs)
+    computed = recipes.recipe(data["id"])(selfattn_ref, example.inputs)
     if set(computed) != set(data["expected"]):
-        raise ValueError(f"{data['id']}: {RECOMPUTED} computes other values than are expected")
+        raise ValueError(f"{data['id']}: its recipe computes other values than are expected")
     return repr(example.check(**computed)).rpartition("(")[2].rstrip(")")
 
 
@@ -103,7 +94,7 @@ def card(
     """Return the card of an example: its name, what it is for, and what is certain about it."""
     name, title = data["id"], html.escape(data["title"], quote=False)
     newer = [one for one, other in found.items() if other["supersedes"] == name]
-    tests = [(RECOMPUTED, recomputing(name), "every value recomputed")]
+    tests = [(RECIPES, name.lower(), "every value recomputed")]
     tests += [(CALLS, CALLING, "every call made")] if data["calls"] else []
     if data.get("withdrawn"):
         tests = []

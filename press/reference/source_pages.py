@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from press import seams
 from press.example.data import documents
 from press.site.scope import is_partial
-from press.site.sources import SHOWN, THEOREMS, modules, places, recomputing
+from press.site.sources import FORMERLY, RECIPES, RECOMPUTED, SHOWN, THEOREMS, modules, places
 
 
 def uses(app: Sphinx) -> dict[str, dict[str, str]]:
@@ -20,7 +20,7 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
     for name, data in documents(Path(app.srcdir)).items():
         page = f"book/examples/{name}"
         if page in app.env.found_docs:
-            for function in (data["derivation"]["function"], recomputing(name)):
+            for function in (data["derivation"]["function"], name.lower()):
                 found.setdefault(function, {})[name] = app.builder.get_target_uri(page)
     statements = seams.statements(app.env)
     for text in modules(Path(app.srcdir), THEOREMS).values():
@@ -29,6 +29,17 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
                 address = app.builder.get_target_uri(statements[label])
                 found[tested] = {"theorem": f"{address}#{label}"}
     return found
+
+
+def forwarded(root: Path) -> str:
+    """Return links with the ids that recipes and their helpers had on the page of their tests."""
+    _, _, defined = modules(root, RECIPES)[RECIPES].partition("\n# --- ")
+    page = f"{'../' * RECOMPUTED.count('/')}{RECIPES}.html"
+    links = (
+        f'<a id="{FORMERLY * name.startswith("sa")}{name}" href="{page}#{name}">{name}</a>'
+        for name in re.findall(r"^def (\w+)\(", defined, re.M)
+    )
+    return f"<p>What is tested here: {', '.join(links)}.</p>\n"
 
 
 def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -49,5 +60,6 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
                 )
                 lines[first - 1] = f'<span id="{name}">{links}</span>{lines[first - 1]}'
             title = f"{page}.py"
-            body = f"<h1>{title}</h1>\n{before}{opened}" + "\n".join(lines)
+            head = forwarded(Path(app.srcdir)) if page == RECOMPUTED else ""
+            body = f"<h1>{title}</h1>\n{head}{before}{opened}" + "\n".join(lines)
             yield page, {"title": title, "body": body}, "page.html"

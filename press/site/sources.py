@@ -13,10 +13,11 @@ CHECKED_BY = re.compile(r"Checked by (tests/theorems/test_\w+)\.py::(\w+)\.")  #
 DERIVATIONS = "derivations"
 
 
+RECIPES = "selfattn_ref/worked_examples/recipes"
 RECOMPUTED = "tests/examples/test_recomputed"
 
 
-RECOMPUTING = "TestTheLibraryReproducesEveryExample"  # a function for each example
+FORMERLY = "TestTheLibraryReproducesEveryExample."  # before the name of a recipe in RECOMPUTED
 
 
 CALLS = "tests/examples/test_calls"
@@ -25,7 +26,7 @@ CALLS = "tests/examples/test_calls"
 CALLING = "TestTheData.test_the_library_does_what_the_example_knows"
 
 
-SHOWN = (THEOREMS, DERIVATIONS, RECOMPUTED, CALLS)
+SHOWN = (THEOREMS, DERIVATIONS, RECIPES, RECOMPUTED, CALLS)
 
 
 @cache
@@ -55,8 +56,3 @@ def defined_in(root: Path, folder: str) -> dict[str, str]:
         for name in places(text)
         if "." not in name
     }
-
-
-def recomputing(example: str) -> str:
-    """Return the function that computes every value of an example with the library."""
-    return f"{RECOMPUTING}.{example.lower()}"

@@ -16,8 +16,8 @@ from selfattn_ref.worked_examples import (
     _files,
     ids,
     load,
+    recipes,
 )
-from tests.examples.test_recomputed import TestTheLibraryReproducesEveryExample as Recomputed
 
 EVERY_EXAMPLE = pytest.mark.parametrize("example", [load(i) for i in ids()], ids=ids())
 NARROW = pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
@@ -183,7 +183,7 @@ class TestTolerance:
             name: value.astype(dtype) if isinstance(value, np.ndarray) else value
             for name, value in example.inputs.items()
         }
-        example.check(**getattr(Recomputed, example_id.lower())(selfattn_ref, given))
+        example.check(**recipes.recipe(example_id)(selfattn_ref, given))
 
 
 class TestDisagreement:

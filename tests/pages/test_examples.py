@@ -17,6 +17,7 @@ from docutils.utils import new_document
 
 from press.example import catalog, data, id_links, tables
 from press.example import page as example_page
+from press.reference import source_pages
 from press.site import sources
 from selfattn_ref import __version__ as VERSION
 from selfattn_ref.worked_examples import ids, load
@@ -215,12 +216,19 @@ class TestCard:
 
     @EVERY_EXAMPLE
     def test_the_tests_that_it_names_have_a_place_on_the_site(self, example_id: str) -> None:
-        links = re.findall(r'href="\.\./(tests/.*?)\.html#(.*?)"', self.card(example_id))
+        links = re.findall(r'href="\.\./([^"]+/.*?)\.html#(.*?)"', self.card(example_id))
         assert len(links) == 1 + bool(DOCUMENTS[example_id]["calls"])
         for page, place in links:
             first, last = sources.places((ROOT / f"{page}.py").read_text("utf-8"))[place]
             assert first < last
             assert page in sources.SHOWN
+
+    @EVERY_EXAMPLE
+    def test_the_former_address_of_its_recipe_leads_to_it(self, example_id: str) -> None:
+        name = example_id.lower()
+        links = BeautifulSoup(source_pages.forwarded(ROOT), "lxml")
+        (link,) = links.select(f'[id="TestTheLibraryReproducesEveryExample.{name}"]')
+        assert link["href"] == f"../../selfattn_ref/worked_examples/recipes.html#{name}"
 
     def test_the_examples_before_and_after_are_a_step_away(self) -> None:
         assert re.findall(r'href="\.\./(SA\d+)/', self.card("SA016")) == ["SA015", "SA017"]

@@ -171,6 +171,7 @@ class TestLessons:
 class TestApiPages:
     def test_every_public_name_is_described_once(self) -> None:
         import selfattn_ref
+        from selfattn_ref.worked_examples import recipes
 
         folder = BOOK / "reference" / "api"
         described = []
@@ -179,7 +180,7 @@ class TestApiPages:
                 r"auto(?:function|class):: (\w+)", page.read_text(encoding="utf-8")
             )
         examples = ["Call", "WorkedExample", "WorkedExampleMismatch", "cases", "ids", "load"]
-        public = [*selfattn_ref.__all__, *examples, "Slip", "matrix"]
+        public = [*selfattn_ref.__all__, *examples, "Slip", "matrix", *recipes.__all__]
         assert sorted(described) == sorted(public)
 
     def test_every_module_has_a_page_of_its_name(self) -> None:
