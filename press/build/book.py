@@ -35,7 +35,8 @@ RECORD = BUILD / "built.json"
 COMMIT = "commit.txt"  # the one file that names it: a commit alone changes no page
 INPUTS = (
     *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
-    *("tests/examples", "tests/theorems", "tests/mutation", "tests/peers", "tests/record.json"),
+    *("tests/contracts", "tests/examples", "tests/library", "tests/pages", "tests/theorems"),
+    *("tests/mutation", "tests/conftest.py"),
     *("press", "LICENSE", "CITATION.cff", "pyproject.toml", "README.md"),
 )
 PAGE = re.compile(r"book/.+\.md")

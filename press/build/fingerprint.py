@@ -7,7 +7,10 @@ from pathlib import Path
 from platform import python_version
 
 # What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
-DEPENDENCIES = ("selfattn_ref", "book/figures", "tests/peers", "requirements.txt")
+DEPENDENCIES = (
+    *("selfattn_ref", "book/figures", "book/reference/other_libraries.py"),
+    "requirements.txt",
+)
 # The build makes the first from the data, which is an input itself; editors make the others.
 UNSEEN = re.compile(r"SA\d{3}\.md|\..*|.*~")
 

@@ -3,20 +3,30 @@
 import ast
 import json
 import re
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
+from book.reference.other_libraries import TABLE
 from press import seams
+from press.build.fingerprint import fingerprint
 from press.example.data import documents, flat
 from press.seams import STATEMENTS
 from selfattn_ref.worked_examples import slips
 
-RECORD = Path("tests", "record.json")  # the cases of `make test` by folder
+COLLECTED = ("contracts", "examples", "library", "pages")  # folders of tests
+# What decides how many cases there are. A test runs for each example, page or source.
+DECIDING = ("tests", "selfattn_ref", "_toc.yml", "book/references.bib")
+KEPT = Path("_build", ".cache", "cases.json")
+COLLECTING: dict[Path, subprocess.Popen[str]] = {}
 
 
 class checks(nodes.General, nodes.Element):  # type: ignore[misc]
@@ -27,7 +37,8 @@ class Checks(SphinxDirective):
     """``{checks}``: how much is checked, and by which command."""
 
     def run(self) -> list[nodes.Node]:
-        """Keep the place."""
+        """Keep the place; begin to collect the tests, which takes seconds."""
+        collect(Path(self.env.srcdir))
         return [checks()]
 
 
@@ -59,12 +70,54 @@ class FillChecks(SphinxPostTransform):
         )
 
 
+def known(root: Path) -> tuple[str, Counter[str] | None]:
+    """Return what decides the number of cases, as a hash, and the cases of each folder if kept."""
+    state = fingerprint(root, DECIDING)
+    kept = json.loads((root / KEPT).read_text("utf-8")) if (root / KEPT).is_file() else {}
+    return state, Counter(kept[state]) if state in kept else None
+
+
+def collect(root: Path) -> None:
+    """Let pytest collect the cases in a process beside, unless they are known."""
+    if known(root)[1] is None and root not in COLLECTING:
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--collect-only",
+            "-qq",
+            "-p",
+            "no:cacheprovider",
+        ]
+        COLLECTING[root] = subprocess.Popen(
+            [*command, *(f"tests/{name}" for name in COLLECTED)],
+            cwd=root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+def cases(root: Path) -> Counter[str]:
+    """Return how many cases `make test` has in each folder, once they are collected."""
+    collect(root)
+    state, found = known(root)
+    if found is None:
+        process = COLLECTING.pop(root)
+        text, _ = process.communicate()
+        if process.returncode:
+            raise ExtensionError(f"pytest cannot collect the tests: {text.strip()[-300:]}")
+        found = Counter()
+        for folder, number in re.findall(r"^tests/(\w+)/\S+: (\d+)$", text, re.M):
+            found[folder] += int(number)
+        (root / KEPT).parent.mkdir(parents=True, exist_ok=True)
+        (root / KEPT).write_text(json.dumps({state: found}), encoding="utf-8")
+    return found
+
+
 def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
     """Return how much there is, what happens to it, and the command."""
-    from tests.mutation.__main__ import SLIPS, read_slips
-    from tests.peers.differences import TABLE
-
-    cases: dict[str, int] = json.loads((root / RECORD).read_text("utf-8"))
+    tests = cases(root)
     found = documents(root)
     numbers = sum(
         len(list(flat(e["value"]))) for d in found.values() for e in d["expected"].values()
@@ -82,16 +135,17 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
     )
     site = (root / "press" / "measure").glob("*.py")
     budgets = sum(len(re.findall(r"^@budget\(", p.read_text("utf-8"), re.M)) for p in site)
-    mutants = len(read_slips(SLIPS.read_text("utf-8")))
+    # In the list of errors an arrow stands before the name of each.
+    mutants = (root / "tests" / "mutation" / "slips.txt").read_text("utf-8").count("←")
     return [
         (f"{numbers:,} expected values", "are derived again without the library", "make examples"),
         (
-            f"{cases['examples']:,} tests",
+            f"{tests['examples']:,} tests",
             f"hold {len(found)} worked examples and {calls} calls to what they promise",
             "make test",
         ),
         (
-            f"{cases['library'] + cases['contracts']:,} tests",
+            f"{tests['library'] + tests['contracts']:,} tests",
             "compare the functions with loops, with 50 digits, and with their properties",
             "make test-deep",
         ),
@@ -100,7 +154,7 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
             f"are tried on numbers by {classes} classes of tests",
             "make test",
         ),
-        (f"{cases['pages']:,} tests", "read the pages: form, cells, numbers, links", "make test"),
+        (f"{tests['pages']:,} tests", "read the pages: form, cells, numbers, links", "make test"),
         (
             f"{len(slips.SLIPS)} wrong attentions",
             "run with every worked example and have to be caught",

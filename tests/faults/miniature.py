@@ -70,8 +70,10 @@ class Book:
             + chapters
         )
         for name in MORE:
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, folder / name)
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
+            else:
+                shutil.copy(ROOT / name, folder / name)
         return cls(folder)
 
     def copied(self, folder: Path) -> "Book":

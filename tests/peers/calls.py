@@ -2,7 +2,7 @@
 
 Every function takes NumPy arrays (B, H, T, d), a boolean mask in which True means "may attend",
 or a bias, and returns a NumPy array. What has to be turned around for that is what the table
-in `differences.py` tells; the `native` forms turn nothing around.
+in `book/reference/other_libraries.py` tells; the `native` forms turn nothing around.
 """
 
 import contextlib

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import selfattn_ref as sa
-from tests.peers import calls, peer
-from tests.peers.differences import (
+from book.reference.other_libraries import (
     LIBRARIES,
     MEASURED,
     MEASURED_TABLE,
@@ -27,6 +26,7 @@ from tests.peers.differences import (
     VERSIONS,
     fingerprint,
 )
+from tests.peers import calls, peer
 from tests.peers.problems import D_K, TK, TQ, B, H, inputs, normal
 
 partial = functools.partial
@@ -376,7 +376,7 @@ class TestTable:
         assert datetime.date.fromisoformat(MEASURED) <= datetime.date.today()
         assert fingerprint() == MEASURED_TABLE, (
             "the table or a version has changed: when all cells pass, enter this day and "
-            f"fingerprint in differences.py: {datetime.date.today()}, {fingerprint()}"
+            f"fingerprint in other_libraries.py: {datetime.date.today()}, {fingerprint()}"
         )
 
     @pytest.mark.parametrize("package", VERSIONS)

@@ -12,6 +12,10 @@ from tests.pages.sources import ROOT
 
 DATA = Path("selfattn_ref", "worked_examples", "data")
 EXAMPLES = ("SA001", "SA002", "SA009")  # the checker begins with SA009: attention and no more
+CALLS = """class TestTheData:
+    def test_the_library_does_what_the_example_knows(self):
+        "Stands for the tests of all examples."
+"""
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
 
 
@@ -24,7 +28,7 @@ def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.Complet
 def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
     """Write the sources of a book of the given pages.
 
-    It has few of the worked examples and of the tests of theorems: the site shows each of them.
+    It has few of the worked examples and of the tests: the site shows each of them.
     """
     for name in (
         "selfattn_ref",
@@ -32,7 +36,6 @@ def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
         "book/figures",
         "book/theme",
         "tests/mutation",
-        "tests/peers",
         "tests/theorems",
         "derivations",
         "tests/examples",
@@ -48,6 +51,14 @@ def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
     for path in (folder / "tests" / "theorems").glob("test_*.py"):
         if path.stem != "test_concepts":
             path.unlink()
+    # Most tests of the examples need all of them. Their number stands on a page, too.
+    for path in (folder / "tests" / "examples").glob("test_*.py"):
+        if path.stem == "test_calls":
+            path.write_text(CALLS)
+        elif path.stem != "test_recomputed":
+            path.unlink()
+    for name in ("contracts", "library", "pages"):
+        (folder / "tests" / name).mkdir()
     files = (
         "_config.yml",
         "requirements.txt",
@@ -55,9 +66,11 @@ def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
         "LICENSE",
         "README.md",
         "CITATION.cff",
-        "tests/record.json",
+        "tests/conftest.py",
+        "book/reference/other_libraries.py",
     )
     for name in files:
+        (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     fonts = Path("_build", ".cache", "fonts")  # of `make book`: each is named after its recipe

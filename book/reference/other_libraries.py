@@ -1,6 +1,7 @@
 """Where the libraries differ: what each does, as measured on a CPU with the versions named here.
 
-Data alone: it is read without any of the libraries, and `test_differences.py` runs each cell.
+Data alone: it is read without any of the libraries, and each of its cells is run by
+`tests/peers/test_differences.py`.
 A cell is one word for what happens, or one for each mode of the library in which it differs.
 A row that a library leaves out is one that it has no way to express.
 """

@@ -1,0 +1,61 @@
+"""What a page says about the tests is counted when the book is built."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from sphinx.errors import ExtensionError
+
+from press.reference import checks
+from tests.mutation.__main__ import SLIPS, read_slips
+from tests.pages.sources import ROOT
+
+MODULE = """import pytest
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_it(n):
+    assert n
+"""
+
+
+class TestCases:
+    @pytest.fixture
+    def root(self, tmp_path: Path) -> Path:
+        for name in checks.COLLECTED:
+            (tmp_path / "tests" / name).mkdir(parents=True)
+        (tmp_path / "tests" / "library" / "test_one.py").write_text(MODULE)
+        for name in ("selfattn_ref", "book"):
+            (tmp_path / name).mkdir()
+        for name in ("_toc.yml", "book/references.bib"):
+            shutil.copy(ROOT / name, tmp_path / name)
+        return tmp_path
+
+    def test_they_are_counted_again_only_if_what_decides_them_has_changed(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert checks.cases(root) == {"library": 3}
+        with monkeypatch.context() as patched:
+            patched.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("again"))
+            assert checks.cases(root) == {"library": 3}
+        (root / "tests" / "pages" / "test_two.py").write_text(MODULE)
+        assert checks.cases(root) == {"library": 3, "pages": 3}
+
+    def test_tests_that_cannot_be_collected_end_the_build(self, root: Path) -> None:
+        (root / "tests" / "library" / "test_one.py").write_text("import not_there_at_all\n")
+        with pytest.raises(ExtensionError, match=r"(?s)cannot collect .*not_there_at_all"):
+            checks.cases(root)
+
+
+def test_the_errors_that_are_counted_are_those_that_are_tried() -> None:
+    text = SLIPS.read_text("utf-8")
+    assert len(read_slips(text)) == text.count("←") > 200
+
+
+def test_nothing_outside_of_the_tests_imports_them() -> None:
+    folders = ("selfattn_ref", "derivations", "book", "press", "benchmarks")
+    paths = [p for f in folders for s in ("py", "md") for p in (ROOT / f).rglob(f"*.{s}")]
+    assert len(paths) > 100
+    imports = ("from tests", "import tests")
+    lines = [(p, line) for p in paths for line in p.read_text("utf-8").splitlines()]
+    assert [(p.name, x) for p, x in lines if x.strip().startswith(imports)] == []
