@@ -18,6 +18,7 @@ def copy(tmp_path: Path) -> Path:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, tmp_path / name)
         else:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -33,6 +34,7 @@ class TestFingerprint:
             "selfattn_ref/worked_examples/data/SA005.json",
             "book/figures/charts.py",
             "book/figures/palette.py",
+            "book/reference/other_libraries.py",
             "requirements.txt",
         ],
     )

@@ -275,17 +275,18 @@ def layout(root):
     insert(root / "README.md", "`examples/`, `reference/`", "`rehearsal/`, ")
 
 
+A_FUNCTION = (code, table, mathematics, entry)
 STEPS = (
     *(data, derivation, write, release, recompute),
-    *(code, table, mathematics, entry),
+    *A_FUNCTION,
     *(page, contents, layout),
 )
 
 
-def taken(folder, *, without=None):
+def taken(folder, *, steps=STEPS, without=None):
     """Return a copy of the repository in which the steps, but one perhaps, were taken."""
     root = copied(folder / "copy")
-    for step in STEPS:
+    for step in steps:
         if step.__name__ != without:
             step(root)
     return root
@@ -321,6 +322,8 @@ class TestAllSteps:
         assert style.returncode == 0, style.stdout
         form = python(root, "-m", "ruff", "format", "--no-cache", "--check", ".")
         assert form.returncode == 0, form.stdout
+        types = python(root, "-m", "mypy")
+        assert types.returncode == 0, types.stdout
 
     def test_the_tests_pass(self, root):
         folders = [f"tests/{name}" for name in ("examples", "contracts", "project")]
@@ -346,6 +349,27 @@ class TestAllSteps:
         shown = (site / f"{LESSON}.html").read_text("utf-8")
         assert re.search(r"\b2 numbers", shown)
         assert f"{NEW}/" in shown
+
+
+class TestAFunction:
+    """Its steps alone, and the gate that CONTRIBUTING.md names, as far as it sees a function."""
+
+    def test_the_tests_pass(self, tmp_path):
+        root = taken(tmp_path, steps=A_FUNCTION)
+        folders = [f"tests/{name}" for name in ("contracts", "pages", "project")]
+        run = pytest_in(root, *folders, "tests/library/test_masks.py", "selfattn_ref", "README.md")
+        assert run.returncode == 0, run.stdout[-3000:]
+
+    def test_the_number_of_tests_stands_in_no_file(self, tmp_path):
+        # `make book` collects them anew; the same test failed here as long as a file had it.
+        root = taken(tmp_path, steps=A_FUNCTION)
+        count = "import checks, pathlib; print(sum(checks.cases(pathlib.Path.cwd()).values()))"
+        both = [
+            python(where, "-c", f"import sys; sys.path[:0] = ['.', 'book/_ext']; {count}")
+            for where in (copied(tmp_path / "before"), root)
+        ]
+        before, after = (int(run.stdout) for run in both)
+        assert after > before
 
 
 # A step that is left out, and the tests that notice.

@@ -12,10 +12,8 @@ from tests.pages.sources import ROOT
 
 DATA = Path("selfattn_ref", "worked_examples", "data")
 EXAMPLES = ("SA001", "SA002", "SA009")  # the checker begins with SA009: attention and no more
-CALLS = """class TestTheData:
-    def test_the_library_does_what_the_example_knows(self):
-        "Stands for the tests of all examples."
-"""
+CALLING = "test_the_library_does_what_the_example_knows"
+CALLS = f'class TestTheData:\n    def {CALLING}(self):\n        """Stand for all calls."""\n'
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
 
 
