@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from press.example.data import documents
 from press.example.snippets import ATTENTION
-from press.site.frame import THEME, copy_script
+from press.site.frame import ROOT, THEME, copy_script
 from press.site.library import FOLDER
 from press.site.scope import is_whole
-from selfattn_ref.worked_examples import Tolerance, cases, ids, load
-from selfattn_ref.worked_examples._files import file_content
-from selfattn_ref.worked_examples._tolerance import by_call, by_dtype
-from selfattn_ref.worked_examples.slips import _wrong
+from selfattn_ref.worked_examples import cases, ids, load
+from selfattn_ref.worked_examples.slips import wrong
 
 SCRIPT = "checker.js"
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -67,8 +66,8 @@ def link(name: str) -> str:
 
 def of_example(name: str) -> dict[str, Any]:
     """Return all that can be checked of an example, and what is needed to judge it."""
-    example, exactly = load(name), Tolerance(0.0, 0.0)
-    written = json.loads(file_content(name))["calls"] if example.calls else []
+    example = load(name)
+    written = documents(ROOT)[name]["calls"] if example.calls else []
     found: dict[str, Any] = {
         "id": name,
         "title": example.title,
@@ -101,22 +100,21 @@ def of_example(name: str) -> dict[str, Any]:
             name = names[part] if isinstance(names, dict) else names
             answer["name"] = re.sub(r"\W.*", "", name.strip("["))
             # Without the tolerance of the example, which depends on the entry and not on the row.
-            limits = by_call(call.function, call.arguments, exactly, value)
-            answer["bounds"] = {dtype: _by_row(limits(dtype)) for dtype in DTYPES}
+            limits = {dtype: call.rounding(dtype)[part] for dtype in DTYPES}
+            answer["bounds"] = {dtype: _by_row(limits[dtype]) for dtype in DTYPES}
             answer["conventions"] = _conventions(call, part)
             if call.function == ATTENTION:
-                allowed = limits("float64") + example.tolerance[0]
+                allowed = limits["float64"] + example.tolerance[0]
                 answer["slips"] = _outputs(call, found["slips"], allowed)
             found["answers"].append(answer)
     for given, value in example.expected.items():
-        limits = by_dtype(exactly, value)
         found["answers"].append(
             {
                 "key": given,
                 "name": given,
                 "why": example.descriptions[given],
                 **_array(value),
-                "bounds": {dtype: _by_row(limits(dtype)) for dtype in DTYPES},
+                "bounds": {dtype: _by_row(example.rounding(dtype)[given]) for dtype in DTYPES},
             }
         )
     return found
@@ -167,7 +165,7 @@ def _outputs(call: Any, effects: dict[str, str], limits: NDArray[Any]) -> list[d
     script allows for.
     """
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for slip, output in _wrong(call).items():
+    for slip, output in wrong(call).items():
         written = _digits(output, 10)
         if output.shape == call.expected.shape:
             right = np.isclose(output, call.expected, rtol=0, atol=limits, equal_nan=True)

@@ -13,7 +13,7 @@ from press.example.notebook import written
 from press.site.citation import Work
 from press.site.library import FOLDER, base_of, build_wheel, install
 from press.site.scope import is_whole
-from selfattn_ref.worked_examples.__main__ import export
+from selfattn_ref.worked_examples.__main__ import main
 
 ARCHIVE = "worked-examples.zip"
 
@@ -28,7 +28,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
 
     folder = Path(app.outdir, FOLDER)
     with contextlib.redirect_stdout(io.StringIO()):
-        export(folder)
+        main(["export", f"{folder}"])
     listed = folder / "manifest.json"
     manifest = json.loads(listed.read_text("utf-8"))
     for path in (build_wheel(folder), *folder.glob("SA*.ipynb")):

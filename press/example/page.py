@@ -25,7 +25,6 @@ from press.site.addresses import EXAMPLE
 from press.site.markup import raw, section, to_page
 from press.site.sources import CALLING, CALLS, RECIPES
 from selfattn_ref.worked_examples import load, recipes
-from selfattn_ref.worked_examples.__main__ import cited
 
 INDEX = "book/examples/index"
 STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
@@ -112,7 +111,7 @@ def card(
             raw(", ".join(f'<a href="../{page}.html#{at}">{what}</a>' for page, at, what in tests))
         ],
         "Address": [raw(copied(f"{base}/{name}/"))],
-        "Citation": [raw(copied(cited(load(name))))],
+        "Citation": [raw(copied(load(name).citation))],
     }
     listed = nodes.definition_list()
     for term, content in facts.items():

@@ -29,6 +29,7 @@ Or test a function of yours with every example that calls one like it:
 From the shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_attention``.
 """
 
+from selfattn_ref.worked_examples import slips
 from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._comparison import Agreement, Tolerance, WorkedExampleMismatch
 from selfattn_ref.worked_examples._example import (
@@ -53,6 +54,7 @@ __all__ = [
     "cases",
     "ids",
     "load",
+    "slips",
 ]
 
 # The name under which it is imported is the one that a traceback shows.

@@ -146,7 +146,7 @@ def show(example_id: str) -> int:
         print("\nCalls")
         for call in example.calls:
             print(f"  {_described(call)}")
-    print(f"\nTo cite: {cited(example)}", _file(example), sep="\n")
+    print(f"\nTo cite: {example.citation}", _file(example), sep="\n")
     return AGREES
 
 
@@ -163,11 +163,6 @@ def _described(call: Call) -> str:
     if call.raises:
         return f"{written}: must raise {call.raises.__name__}"
     return f"{written}: one of {', '.join(call.conventions)}" if call.conventions else written
-
-
-def cited(example: WorkedExample) -> str:
-    """Return what names an example and its numbers for good."""
-    return f"{example.id}@{selfattn_ref.__version__}#sha256:{example.digest}"
 
 
 def _ask(find: Callable[..., Any], name: str | None) -> Any:
@@ -365,7 +360,7 @@ def verify(reference: str) -> int:
     example = _ask(load, match["id"])
     version = f", cited from {match['version']}" if match["version"] else ""
     if match["digest"] != example.digest:
-        print(f"{example.id} is another: {cited(example)}{version}")
+        print(f"{example.id} is another: {example.citation}{version}")
         return DIFFERS
     print(f"{example.id} is the one that is cited: {example.title}{version}")
     print(*_withdrawn(example), _file(example), sep="\n")

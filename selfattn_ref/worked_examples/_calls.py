@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,13 @@ from selfattn_ref.worked_examples._comparison import (
 )
 from selfattn_ref.worked_examples._tolerance import by_call
 
-if TYPE_CHECKING:
-    from selfattn_ref.worked_examples.slips import Slip
-
 _REFERENCE = re.compile(r"(?P<name>[a-z_]+)(\[(?P<index>\w+|\d+:\d+)\])?|\[(?P<row>[a-z_]+)\]")
 
 # What a function returns: an array, or several by their names, in order.
 Answer: TypeAlias = NDArray[Any] | Mapping[str, NDArray[Any]]
+
+# What names the slips that give a result at a call; `slips`, which needs calls, enters it.
+SLIPS_LIKE: list[Callable[..., list[Any]]] = []
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -254,9 +254,20 @@ class Call:
         """
         return {name: allow(dtype) for name, allow in self._allowances(within).items()}
 
-    def _allowances(self, within: Tolerance | None) -> dict[str, Allowed]:
+    def rounding(self, dtype: str) -> dict[str, NDArray[Any]]:
+        """Return how far rounding in a dtype may take each entry; see `allowed`.
+
+        The tolerance of the example comes on top.
+        """
+        allowances = self._allowances(None, Tolerance(0.0, 0.0))
+        return {name: allow(dtype) for name, allow in allowances.items()}
+
+    def _allowances(
+        self, within: Tolerance | None, tolerance: Tolerance | None = None
+    ) -> dict[str, Allowed]:
+        tolerance = self.tolerance if tolerance is None else tolerance
         return {
-            name: by_call(self.function, self.arguments, self.tolerance, part, within)
+            name: by_call(self.function, self.arguments, tolerance, part, within)
             for name, part in _parts(self.expected).items()
         }
 
@@ -298,12 +309,10 @@ class Call:
         lines += [f"  it is what the slip {slip.id} gives: {slip.effect}" for slip in slips]
         return WorkedExampleMismatch("\n".join(lines), tuple(slip.id for slip in slips))
 
-    def _slips_like(self, result: Any, within: Tolerance | None, single: bool) -> list[Slip]:
+    def _slips_like(self, result: Any, within: Tolerance | None, single: bool) -> list[Any]:
         """Return the slips that give a result; `single`: it is right within float32."""
         if self.function != "scaled_dot_product_attention":
             return []
-        from selfattn_ref.worked_examples.slips import like  # which are made from calls
-
         try:
             got, dtype = as_numbers(result)
         except ValueError:
@@ -312,7 +321,11 @@ class Call:
         # A slip has variants, such as another small number in its place: what no slip gives to the
         # last digit, and is wrong in float32 too, is compared as if it were of float32.
         wide = np.maximum(limits, self.allowed("float32", within=within)["result"])
-        return like(self, got, limits) or ([] if single else like(self, got, wide))
+
+        def like(limits: NDArray[Any]) -> list[Any]:
+            return [slip for named in SLIPS_LIKE for slip in named(self, got, limits)]
+
+        return like(limits) or ([] if single else like(wide))
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
+import selfattn_ref
 from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._comparison import (
     Agreement,
@@ -146,6 +147,19 @@ class WorkedExample:
 
     def __repr__(self) -> str:
         return f"{self.id}: {self.title}{' (withdrawn)' if self.withdrawn else ''}"
+
+    @property
+    def citation(self) -> str:
+        """What names the example and its numbers for good: id, version and digest."""
+        return f"{self.id}@{selfattn_ref.__version__}#sha256:{self.digest}"
+
+    def rounding(self, dtype: str) -> dict[str, NDArray[Any]]:
+        """Return how far rounding to a dtype may take each expected value, as `check` allows it.
+
+        The tolerance of the example comes on top.
+        """
+        exact = Tolerance(0.0, 0.0)
+        return {name: by_dtype(exact, value)(dtype) for name, value in self.expected.items()}
 
     def check(self, *, within: Tolerance | None = None, **computed: ArrayLike) -> Agreement:
         r"""Compare computed values with the expected values of the same names.

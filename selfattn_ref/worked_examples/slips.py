@@ -24,12 +24,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from selfattn_ref.worked_examples._calls import Call
+from selfattn_ref.worked_examples._calls import SLIPS_LIKE, Call
 from selfattn_ref.worked_examples._comparison import off_by
 from selfattn_ref.worked_examples._files import cases
 from selfattn_ref.worked_examples._tolerance import rounded, visible
 
-__all__ = ["SLIPS", "Slip", "like", "matrix"]
+__all__ = ["SLIPS", "Slip", "like", "matrix", "wrong"]
 
 Array: TypeAlias = NDArray[Any]
 
@@ -92,12 +92,12 @@ def matrix() -> dict[str, tuple[Call, ...]]:
     """
     calls = [call for _, call in cases("scaled_dot_product_attention")]
     return {
-        name: tuple(call for call in calls if slip in _wrong(call)) for name, slip in SLIPS.items()
+        name: tuple(call for call in calls if slip in wrong(call)) for name, slip in SLIPS.items()
     }
 
 
 @cache
-def _wrong(call: Call) -> dict[Slip, Array]:
+def wrong(call: Call) -> dict[Slip, Array]:
     """Return the slips that are wrong at a call, each with what it gives."""
     return {
         slip: slip(*call.args, **call.kwargs) for slip in SLIPS.values() if call.differs_from(slip)
@@ -111,17 +111,20 @@ def like(call: Call, got: Array, limits: Array) -> list[Slip]:
     that some number is wrong in the same way.
     """
     found = []
-    for slip, output in _wrong(call).items():
+    for slip, output in wrong(call).items():
         if output.shape != got.shape:
             continue
         number = ~np.isnan(output)
-        limit, wrong = limits.max(), number
+        limit, off = limits.max(), number
         if output.shape == limits.shape:
-            limit, wrong = limits, ~(off_by(output, np.asarray(call.expected)) <= limits)
+            limit, off = limits, ~(off_by(output, np.asarray(call.expected)) <= limits)
         same = off_by(got.astype(float), output) <= limit  # False for NaN
-        if same[number].all() and wrong.any() and (same.all() or wrong[number].any()):
+        if same[number].all() and off.any() and (same.all() or off[number].any()):
             found.append(slip)
     return found
+
+
+SLIPS_LIKE.append(like)
 
 
 def _slip(effect: str, note: str, seen: str | None = None) -> Callable[..., Callable[..., Array]]:
