@@ -7,8 +7,8 @@ put where nothing stands, and a drawing whose texts overlap is refused.
 
 import itertools
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from html import escape
 from importlib.util import find_spec
@@ -43,6 +43,20 @@ class Box(NamedTuple):
             and self.top < other.bottom + gap
             and other.top < self.bottom + gap
         )
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Its middle, (x, y)."""
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
+    def inset(self, by: float) -> "Box":
+        """Return the rectangle that lies within this one, as far from all its sides."""
+        return Box(self.left + by, self.top + by, self.right - by, self.bottom - by)
+
+    def cell(self, row: int, column: int) -> "Box":
+        """Return a cell of the table whose first cell this is."""
+        x, y = column * (self.right - self.left), row * (self.bottom - self.top)
+        return Box(self.left + x, self.top + y, self.right + x, self.bottom + y)
 
 
 class Spot(NamedTuple):
@@ -103,14 +117,15 @@ class Canvas:
         # For scripts, where data has its place: the origin, x and y, and the pixels of a unit.
         self.frames: dict[str, list[float]] = {}
 
-    @contextmanager
-    def part(self, name: str, at: Pair | None = None) -> Iterator[None]:
-        """Name for a script what is drawn within; `at` is the point that it moves with."""
-        before = self._part
+    def part(self, name: str, at: Pair | None = None) -> "Canvas":
+        """Return this canvas under a name: a script finds what is drawn with it by that name.
+
+        `at` is the point that the part moves with. The size is that of the canvas itself.
+        """
         place = "" if at is None else f' data-at="{short(at[0])} {short(at[1])}"'
-        self._part = f' data-part="{name}"{place}'
-        yield
-        self._part = before
+        named = copy(self)
+        named._part = f' data-part="{name}"{place}'
+        return named
 
     def path(
         self,
@@ -146,6 +161,12 @@ class Canvas:
         self._shapes.append(
             f'<g{self._part} class="{look}" transform="{place}">{"".join(paths)}</g>'
         )
+
+    def outline(self, box: Box, look: str) -> None:
+        """Draw the edge of a rectangle."""
+        left, top, right, bottom = box
+        corners = [(left, top), (right, top), (right, bottom), (left, bottom)]
+        self.path(corners, look, closed=True)
 
     def segments(self, lines: Array | Sequence[Array], look: str) -> None:
         """Draw segments, (n, 2, 2), as one line of many pieces; labels may stand on it."""
@@ -219,6 +240,29 @@ class Canvas:
         self._texts.append(
             f"<text{self._part} {' '.join(attributes)}>{escape(text, quote=False)}</text>"
         )
+
+    def note(
+        self, x: float, y: float, text: str, look: str = "soft", anchor: str = "start"
+    ) -> None:
+        """Write a number or a note, in the smaller size."""
+        self.text(x, y, text, look, anchor=anchor, size=NUMBER)
+
+    def columns(self, names: Sequence[str], x: float, y: float, pitch: float) -> None:
+        """Write the names of the columns of a table; the first column begins at x."""
+        for j, name in enumerate(names):
+            self.note(x + (j + 0.5) * pitch, y, name, anchor="middle")
+
+    def rows(self, names: Sequence[str], x: float, y: float, pitch: float) -> None:
+        """Write the names of the rows of a table, which end at x; y is the middle of the first."""
+        for i, name in enumerate(names):
+            self.note(x, y + i * pitch, name, anchor="end")
+
+    def cell(
+        self, box: Box, text: str, look: str, strength: float, also: str = "", size: float = NUMBER
+    ) -> None:
+        """Fill a cell of a table and write its number; `also` is a class of both."""
+        self.rectangle(box, f"{look} {also}".rstrip(), strength)
+        self.text(*box.middle, text, f"cell {also}".rstrip(), anchor="middle", size=size)
 
     def box(self, spot: Spot, text: str, size: float = NAME, bold: bool = False) -> Box:
         """Return the room that a text takes, as a browser counts it: from ascender to descender."""

@@ -31,63 +31,60 @@ from book.figures.glue import number
 COLUMN, SPAN, PHONE = 567.0, 738.0, 347.0  # widths of the page, in pixels
 GAP = 28.0  # between panels that stand side by side
 
+Limits = tuple[float, float, float, float]  # the least and the largest x, then y
 Point = tuple[str, Pair, str]  # (name, where, role)
+Draw = Callable[[Canvas], None]  # draws on a canvas that has a width, and sets its height
 
 
 class Drawing:
     """A figure for the page, with a description for those who do not see it."""
 
-    def __init__(self, draw: Callable[[float], Canvas], alt: str, wide: bool = False) -> None:
-        if len(alt) < 40:
-            raise ValueError(f"alt must state what the figure shows, in numbers; got {alt!r}")
-        said = escape(" ".join(alt.split()))
-        self.html = (
-            f'<div class="drawing{" spanning" if wide else ""}" role="img" aria-label="{said}">'
-            + draw(SPAN if wide else COLUMN).svg("figure-wide")
-            + draw(PHONE).svg("figure-narrow")
-            + "</div>"
-        )
+    def __init__(self, draw: Draw, alt: str, wide: bool = False) -> None:
+        look = "drawing spanning" if wide else "drawing"
+        self.html = f'<div class="{look}"{described(alt)}>{both_layouts(draw, wide)}</div>'
 
     def _repr_html_(self) -> str:
         return self.html
 
     def __repr__(self) -> str:
-        return "Drawing"
+        return type(self).__name__
+
+
+def described(alt: str) -> str:
+    """Return the attributes of a picture, with the description that stands in for it."""
+    if len(alt) < 40:
+        raise ValueError(f"alt must state what the figure shows, in numbers; got {alt!r}")
+    return f' role="img" aria-label="{escape(" ".join(alt.split()))}"'
+
+
+def both_layouts(draw: Draw, wide: bool) -> str:
+    """Return a drawing for a wide page, and the same for a phone."""
+    layouts = {"figure-wide": Canvas(SPAN if wide else COLUMN), "figure-narrow": Canvas(PHONE)}
+    for canvas in layouts.values():
+        draw(canvas)
+    return "".join(canvas.svg(look) for look, canvas in layouts.items())
 
 
 class Frame:
     """A rectangle of a canvas in which data has a place."""
 
     def __init__(
-        self,
-        canvas: Canvas,
-        box: Box,
-        limits: tuple[float, float, float, float],
-        log: tuple[bool, bool] = (False, False),
+        self, canvas: Canvas, box: Box, limits: Limits, log: tuple[bool, bool] = (False, False)
     ) -> None:
         self.canvas, self.box, self.log, self.limits = canvas, box, log, limits
 
     def __call__(self, points: Array | Pair | Sequence[Pair]) -> Array:
         """Return where points, (..., 2), stand on the canvas."""
         at = np.asarray(points, dtype=float)
-        low, high = (
-            np.array(self.limits[::2], dtype=float),
-            np.array(self.limits[1::2], dtype=float),
-        )
         parts = []
         for axis, log in enumerate(self.log):
-            a, b, v = low[axis], high[axis], at[..., axis]
+            (a, b), v = self.limits[2 * axis : 2 * axis + 2], at[..., axis]
             if log:
                 a, b, v = np.log(a), np.log(b), np.log(v)
             parts.append((v - a) / (b - a))
         box = self.box
-        return np.stack(
-            [
-                box.left + parts[0] * (box.right - box.left),
-                box.bottom - parts[1] * (box.bottom - box.top),
-            ],
-            axis=-1,
-        )
+        x = box.left + parts[0] * (box.right - box.left)
+        return np.stack([x, box.bottom - parts[1] * (box.bottom - box.top)], axis=-1)
 
     def tell(self, name: str) -> None:
         """Tell the scripts where data has its place, under a name; of a log axis, to base 10."""
@@ -104,9 +101,9 @@ class Frame:
                 canvas.path([(x, box.top), (x, box.bottom)], "grid", keep_off=0)
             else:
                 canvas.path([(x, box.bottom), (x, box.bottom + 4)], "axis", keep_off=0)
-            canvas.text(x, box.bottom + 18, name, "soft", anchor="middle", size=NUMBER)
+            canvas.note(x, box.bottom + 18, name, anchor="middle")
         if label:
-            canvas.text(box.right, box.bottom + 37, f"{label} →", "soft", anchor="end", size=NUMBER)
+            canvas.note(box.right, box.bottom + 37, f"{label} →", anchor="end")
 
     def y_axis(self, ticks: Iterable[tuple[float, str]], label: str) -> None:
         """Write numbers left of the frame, with light lines, and a name above."""
@@ -114,9 +111,9 @@ class Frame:
         for at, name in ticks:
             y = float(self((self.limits[0], at))[1])
             canvas.path([(box.left, y), (box.right, y)], "grid", keep_off=0)
-            canvas.text(box.left - 7, y, name, "soft", anchor="end", size=NUMBER)
+            canvas.note(box.left - 7, y, name, anchor="end")
         if label:
-            canvas.text(box.left, box.top - 12, f"{label} ↑", "soft", size=NUMBER)
+            canvas.note(box.left, box.top - 12, f"{label} ↑")
 
 
 def heatmaps(
@@ -149,20 +146,23 @@ def heatmaps(
     need = max(28, *(text_width(text, NUMBER) + 8 for text in texts))
     need = max([need, *(text_width(name, NUMBER) + 6 for name in columns)])
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        gap = GAP if width > PHONE else 18
+    def draw(canvas: Canvas) -> None:
+        gap = GAP if canvas.width > PHONE else 18
         lines: list[list[int]] = [[]]
         for place, matrix in enumerate(matrices):
             before = sum(matrices[i].shape[1] * need + gap for i in lines[-1])
-            if lines[-1] and margin + before + matrix.shape[1] * need > width:
+            if lines[-1] and margin + before + matrix.shape[1] * need > canvas.width:
                 lines.append([])
             lines[-1].append(place)
         across = min(
-            (width - margin - gap * (len(line) - 1)) / sum(matrices[i].shape[1] for i in line)
+            (canvas.width - margin - gap * (len(line) - 1))
+            / sum(matrices[i].shape[1] for i in line)
             for line in lines
         )
-        across, down = min(across, 110), 32 if width > PHONE else 26 if len(lines) < 4 else 20
+        across, down = (
+            min(across, 110),
+            32 if canvas.width > PHONE else 26 if len(lines) < 4 else 20,
+        )
         y = 0.0
         for line in lines:
             x, top = margin, y + 26
@@ -173,30 +173,15 @@ def heatmaps(
                 matrix = matrices[place]
                 canvas.text(x, y + 10, title, bold=True)
                 if named and len(columns) == matrix.shape[1]:
-                    for j, name in enumerate(columns):
-                        canvas.text(
-                            x + (j + 0.5) * across,
-                            top - 10,
-                            name,
-                            "soft",
-                            anchor="middle",
-                            size=NUMBER,
-                        )
+                    canvas.columns(columns, x, top - 10, across)
                 first = Box(x, top, x + across, top + down)
                 _cells(canvas, matrix, role, largest[role] or 1, digits[place], first)
                 for i, j in framed:
-                    left, up = x + j * across + 1, top + i * down + 1
-                    right, low = left + across - 2, up + down - 2
-                    corners = [(left, up), (right, up), (right, low), (left, low)]
-                    canvas.path(corners, "ink", closed=True)
+                    canvas.outline(first.cell(i, j).inset(1), "ink")
                 x += matrix.shape[1] * across + gap
-            for i, name in enumerate(rows):
-                canvas.text(
-                    margin - 10, top + (i + 0.5) * down, name, "soft", anchor="end", size=NUMBER
-                )
+            canvas.rows(rows, margin - 10, top + down / 2, down)
             y = top + max(matrices[i].shape[0] for i in line) * down + 18
         canvas.height = y - 16
-        return canvas
 
     return Drawing(draw, alt, wide)
 
@@ -211,7 +196,7 @@ def plane(
     regions: bool = False,
     x_label: str = "",
     y_label: str = "",
-    limits: tuple[float, float, float, float],
+    limits: Limits,
     wide: bool = False,
 ) -> Drawing:
     """Draw words as points or as arrows from the origin, and how a word moves.
@@ -220,9 +205,8 @@ def plane(
     between the two axes. The plane grows to both sides to fill the width.
     """
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        frame = _plane(canvas, limits, 400 if width > PHONE else 360, x_label, y_label)
+    def draw(canvas: Canvas) -> None:
+        frame = _plane(canvas, limits, 400 if canvas.width > PHONE else 360, x_label, y_label)
         left, right, bottom, top = frame.limits
         if regions:
             low, high = max(left, bottom), min(right, top)
@@ -241,7 +225,6 @@ def plane(
             _name_tip(canvas, name, frame(start), frame(end), role)
         for name, where, role in points:
             canvas.label(name, frame(where), role.split()[0])
-        return canvas
 
     return Drawing(draw, alt, wide)
 
@@ -281,18 +264,16 @@ def charts(
     Charts stand side by side where there is room, or one below the other if they are `stacked`.
     """
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        beside = width > PHONE and not stacked
-        across = (width - GAP * (len(parts) - 1)) / len(parts) if beside else width
+    def draw(canvas: Canvas) -> None:
+        beside = canvas.width > PHONE and not stacked
+        across = (canvas.width - GAP * (len(parts) - 1)) / len(parts) if beside else canvas.width
         tall = 250 if len(parts) == 1 else 230 if beside else 190
         for place, part in enumerate(parts):
             x = (across + GAP) * place if beside else 0
             y = 0 if beside else canvas.height + (14 if place else 0)
             last = beside or place == len(parts) - 1
             name = part.x_label or (x_label if last else "")
-            _chart(canvas, part, x, y, across, tall, name, log_x, log_y)
-        return canvas
+            _chart(canvas, part, (x, y), (across, tall), name, (log_x, log_y))
 
     return Drawing(draw, alt, wide)
 
@@ -321,11 +302,10 @@ def bars(
     )
     least = min([0.0, *(float(v) for _, values, _ in series for v in values)])
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        indent = grouped if width > PHONE else 0
+    def draw(canvas: Canvas) -> None:
+        indent = grouped if canvas.width > PHONE else 0
         start = indent + named + 14 + figures_wide + 12
-        scale = (width - start - 12) / (most - least)
+        scale = (canvas.width - start - 12) / (most - least)
         zero = start - least * scale
         y = 26.0 + (20 * len(levels) if levels else 0)
         top, rows = y, []
@@ -336,7 +316,7 @@ def bars(
             for (name, values, role), texts in zip(series, numbers, strict=True):
                 middle = y + 12
                 canvas.text(indent, middle, name if several else group)
-                canvas.text(start - 12, middle, texts[i], anchor="end", size=NUMBER)
+                canvas.note(start - 12, middle, texts[i], "", anchor="end")
                 ends = sorted([zero, zero + float(values[i]) * scale])
                 rows.append((Box(ends[0], y + 4, ends[1], y + 20), role))
                 y += 24
@@ -349,9 +329,8 @@ def bars(
             x = zero + at * scale
             canvas.path([(x, top - 14 - 20 * place), (x, bottom)], f"{role} dashed")
             canvas.text(x - 6, top - 12 - 20 * place, name, role, anchor="end", bold=True)
-        canvas.text(0, 10, f"{x_label} →", "soft", size=NUMBER)
+        canvas.note(0, 10, f"{x_label} →")
         canvas.height = bottom + 2
-        return canvas
 
     return Drawing(draw, alt)
 
@@ -369,10 +348,12 @@ def network(
     (level, position that reads, position below that is read, look).
     """
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
+    def draw(canvas: Canvas) -> None:
         start = max(map(text_width, levels)) + 30
-        step, rise = (width - start - 24) / (len(names) - 1), 115 if width > PHONE else 95
+        step, rise = (
+            (canvas.width - start - 24) / (len(names) - 1),
+            115 if canvas.width > PHONE else 95,
+        )
         canvas.height = rise * (len(levels) - 1) + 50
 
         def at(level: int, position: int) -> tuple[float, float]:
@@ -387,7 +368,6 @@ def network(
         for position, name in enumerate(names):
             x, y = at(0, position)
             canvas.text(x, y + 22, name, anchor="middle")
-        return canvas
 
     return Drawing(draw, alt)
 
@@ -405,34 +385,29 @@ def layers(rows: Sequence[Sequence[str]], needs: Iterable[tuple[str, str]], *, a
         ordered.append(sorted(row, key=lambda name: float(np.mean(under[name] or [0.0]))))
         places |= {name: (k + 1) / (len(row) + 1) for k, name in enumerate(ordered[-1])}
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
+    def draw(canvas: Canvas) -> None:
         lines: list[Sequence[str]] = []
         for row in reversed(ordered):
-            most = width - 16 * len(row)
+            most = canvas.width - 16 * len(row)
             half = (len(row) + 1) // 2 if sum(map(text_width, row)) > most else len(row)
             lines += [row[:half], row[half:]] if half < len(row) else [row]
         at = {}
+        walls: list[list[tuple[float, float]]] = [[] for _ in lines]  # the names of each line
         for place, line in enumerate(lines):
-            free = (width - sum(map(text_width, line))) / (len(line) + 1)
+            free = (canvas.width - sum(map(text_width, line))) / (len(line) + 1)
             x = free
             for name in line:
-                at[name] = (x + text_width(name) / 2, 14 + 62.0 * place)
-                x += text_width(name) + free
-        walls = [
-            [
-                (at[name][0] - text_width(name) / 2, at[name][0] + text_width(name) / 2)
-                for name in line
-            ]
-            for line in lines
-        ]
+                wide = text_width(name)
+                at[name] = (x + wide / 2, 14 + 62.0 * place)
+                walls[place].append((at[name][0] - wide / 2, at[name][0] + wide / 2))
+                x += wide + free
         for name, other in needs:
             (a, y), (b, z) = at[name], at[other]
             way = [(a, y + 12)]
             for place in range(round((y - 14) / 62) + 1, round((z - 14) / 62)):
                 middle = 14 + 62.0 * place
                 straight = a + (b - a) * (middle - y) / (z - y)
-                ends = [0.0, *(x for wall in walls[place] for x in wall), width]
+                ends = [0.0, *(x for wall in walls[place] for x in wall), canvas.width]
                 gaps = [(x + 9, w - 9) for x, w in zip(ends[::2], ends[1::2], strict=True)]
                 x = min(
                     (min(max(straight, x), w) for x, w in gaps if x <= w),
@@ -443,7 +418,6 @@ def layers(rows: Sequence[Sequence[str]], needs: Iterable[tuple[str, str]], *, a
         for name, (x, y) in at.items():
             canvas.text(x, y, name, anchor="middle")
         canvas.height = 62.0 * (len(lines) - 1) + 28
-        return canvas
 
     return Drawing(draw, alt)
 
@@ -456,14 +430,10 @@ def flows(
     The ribbons of one row stand out and have their numbers; those of the others are faint.
     """
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        left = (
-            max(*(text_width(name, bold=True) for name in names), text_width(taker_title, NUMBER))
-            + 10
-        )
-        named = max(text_width(name, bold=True) for name in names) + 12
-        right = width - named - text_width("0.000", bold=True) - 10
+    def draw(canvas: Canvas) -> None:
+        named = max(text_width(name, bold=True) for name in names)
+        left = max(named, text_width(taker_title, NUMBER)) + 10
+        right = canvas.width - (named + 12) - text_width("0.000", bold=True) - 10
         rise, unit = 56.0, 40.0
         tops = 34 + rise * np.arange(len(names))
         canvas.height = float(tops[-1]) + 26
@@ -480,10 +450,9 @@ def flows(
             canvas.text(left - 10, tops[i], name, look, anchor="end", bold=i == row)
             canvas.text(right + 10, tops[i], name, "value", bold=True)
             share = number(float(shares[row, i]), 3)
-            canvas.text(width, tops[i], share, "weight", anchor="end", bold=True)
-        canvas.text(left - 10, 10, taker_title, "soft", anchor="end", size=NUMBER)
-        canvas.text(right + 10, 10, giver_title, "soft", size=NUMBER)
-        return canvas
+            canvas.text(canvas.width, tops[i], share, "weight", anchor="end", bold=True)
+        canvas.note(left - 10, 10, taker_title, anchor="end")
+        canvas.note(right + 10, 10, giver_title)
 
     return Drawing(draw, alt)
 
@@ -492,7 +461,7 @@ def grids(
     panels: Sequence[tuple[str, Array, Sequence[Point]]],
     *,
     alt: str,
-    limits: tuple[float, float, float, float],
+    limits: Limits,
     wide: bool = False,
 ) -> Drawing:
     """Draw the grid of the plane after a matrix, with arrows on it, two panels in a line.
@@ -504,10 +473,9 @@ def grids(
     reach = np.arange(-40, 41)
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        gap = GAP if width > PHONE else 12
-        across = (width - gap) / 2
+    def draw(canvas: Canvas) -> None:
+        gap = GAP if canvas.width > PHONE else 12
+        across = (canvas.width - gap) / 2
         tall = across * (top - bottom) / (right - left)
         for place, (title, matrix, arrows) in enumerate(panels):
             x, y = (across + gap) * (place % 2), (tall + 42) * (place // 2)
@@ -525,7 +493,6 @@ def grids(
             for name, end, role in arrows:
                 _name_tip(canvas, name, frame((0, 0)), frame(end), role)
             canvas.height = y + 26 + tall + 4
-        return canvas
 
     return Drawing(draw, alt, wide)
 
@@ -534,7 +501,7 @@ def levels(
     panels: Sequence[tuple[str, Array, Sequence[tuple[str, Array]], Sequence[float]]],
     *,
     alt: str,
-    limits: Sequence[tuple[float, float, float, float]],
+    limits: Sequence[Limits],
     query_name: str,
     wide: bool = False,
 ) -> Drawing:
@@ -544,10 +511,9 @@ def levels(
     score at the rim, each key its name; a dashed line has a negative score.
     """
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        beside = width > PHONE
-        across = (width - GAP * (len(panels) - 1)) / len(panels) if beside else width
+    def draw(canvas: Canvas) -> None:
+        beside = canvas.width > PHONE
+        across = (canvas.width - GAP * (len(panels) - 1)) / len(panels) if beside else canvas.width
         for place, ((title, query, keys, heights), box) in enumerate(
             zip(panels, limits, strict=True)
         ):
@@ -572,14 +538,8 @@ def levels(
                 canvas.path([a, b], look, keep_off=0.5)
                 at_top = a[1] < frame.box.top + 1
                 spot = Spot(a[0], a[1] - 11, "middle") if at_top else Spot(a[0] - 6, a[1], "end")
-                canvas.text(
-                    spot.x,
-                    spot.y,
-                    number(level, 0),
-                    look.split()[0],
-                    anchor=spot.anchor,
-                    size=NUMBER,
-                )
+                text, hue = number(level, 0), look.split()[0]
+                canvas.note(spot.x, spot.y, text, hue, anchor=spot.anchor)
             origin, tip = frame((0, 0)), frame(q)
             canvas.arrow(origin, tip, "query")
             for _, where in keys:
@@ -588,7 +548,6 @@ def levels(
             for name, where in keys:
                 canvas.label(name, frame(where), "key")
             canvas.height = max(canvas.height, y + 48 + tall + 8)
-        return canvas
 
     return Drawing(draw, alt, wide)
 
@@ -608,31 +567,23 @@ def _cells(
     """Draw the cells of a matrix, the first of which is given."""
     boolean = matrix.dtype == np.bool_
     finite = np.abs(_finite(matrix))
-    across, down = first.right - first.left, first.bottom - first.top
-    for i, row in enumerate(matrix):
-        for j, value in enumerate(row):
-            x, y = first.left + (j + 0.5) * across, first.top + (i + 0.5) * down
-            strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
-            cell = Box(x - across / 2 + 1, y - down / 2 + 1, x + across / 2 - 1, y + down / 2 - 1)
-            hue = "negative" if value < 0 else role
-            canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
-            if not boolean:
-                look = "soft cell" if np.isinf(value) else "cell"
-                canvas.text(x, y, _entry(value, digits), look, anchor="middle", size=NUMBER)
-            elif value:
-                canvas.dot((x, y), "ink", 4)
-            else:
-                for slope in (1, -1):
-                    canvas.path([(x - 4, y - 4 * slope), (x + 4, y + 4 * slope)], "soft thin")
+    for (i, j), value in np.ndenumerate(matrix):
+        cell = first.cell(i, j).inset(1)
+        x, y = cell.middle
+        strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
+        hue = "negative" if value < 0 else role
+        canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
+        if not boolean:
+            look = "soft cell" if np.isinf(value) else "cell"
+            canvas.note(x, y, _entry(value, digits), look, anchor="middle")
+        elif value:
+            canvas.dot((x, y), "ink", 4)
+        else:
+            for slope in (1, -1):
+                canvas.path([(x - 4, y - 4 * slope), (x + 4, y + 4 * slope)], "soft thin")
 
 
-def _plane(
-    canvas: Canvas,
-    limits: tuple[float, float, float, float],
-    most: float,
-    x_label: str,
-    y_label: str,
-) -> Frame:
+def _plane(canvas: Canvas, limits: Limits, most: float, x_label: str, y_label: str) -> Frame:
     """Return a frame with equal units, grown to both sides to fill the width."""
     left, right, bottom, top = limits
     rows = _ticks(bottom, top, 5)
@@ -659,17 +610,10 @@ def _plane(
 
 
 def _chart(
-    canvas: Canvas,
-    part: Chart,
-    x: float,
-    y: float,
-    across: float,
-    tall: float,
-    x_label: str,
-    log_x: bool,
-    log_y: bool,
+    canvas: Canvas, part: Chart, corner: Pair, size: Pair, x_label: str, log: tuple[bool, bool]
 ) -> Frame:
-    """Draw one chart with its upper left corner at (x, y)."""
+    """Draw one chart from its upper left corner; `size` is its width and the height of its axis."""
+    (x, y), (across, tall), (log_x, log_y) = corner, size, log
     heights = [line for _, line, _ in part.lines]
     heights += [middle + sign * half for _, middle, half, _ in part.points for sign in (1, -1)]
     heights += [np.array([level]) for level, _ in part.levels]
@@ -689,7 +633,7 @@ def _chart(
         else:
             by = (span[1] - span[0]) * spare
             span = (span[0] - by, span[1] + by)
-    frame = Frame(canvas, box, (*span, low, high), (log_x, log_y))
+    frame = Frame(canvas, box, (*span, low, high), log)
     if part.title:
         canvas.text(x, y + 10, part.title, bold=True)
     frame.y_axis(rows, part.y_label)
@@ -718,7 +662,7 @@ def _chart(
     for at, note in part.marks:
         top = frame((at, high))
         canvas.path([top, frame((at, low))], "soft thin dotted")
-        canvas.text(top[0] + 6, top[1] + 8, note, "soft", size=NUMBER)
+        canvas.note(top[0] + 6, top[1] + 8, note)
     _name_curves(canvas, named, box)
     return frame
 
@@ -804,7 +748,7 @@ def _name_tip(canvas: Canvas, name: str, start: Array, end: Array, role: str) ->
     canvas.label(name, end, role, first=first, away=7)
 
 
-def _clipped(line: Array, limits: tuple[float, float, float, float]) -> Array | None:
+def _clipped(line: Array, limits: Limits) -> Array | None:
     """Return the part of a segment that lies within limits (Liang and Barsky)."""
     a, way = line[0], line[1] - line[0]
     first, last = 0.0, 1.0

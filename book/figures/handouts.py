@@ -79,11 +79,8 @@ def table(step: Step, solved: bool) -> str:
     for name, *entries in step.rows:
         cells = "".join(cell(entry, solved) for entry in entries)
         body += f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
-    return (
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        if head
-        else (f"<table><tbody>{body}</tbody></table>")
-    )
+    head = f"<thead><tr>{head}</tr></thead>" if head else ""
+    return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
 def cell(entry: str, solved: bool) -> str:
@@ -109,22 +106,16 @@ def plane(shown: Plane | None, solved: bool) -> str:
     lines = ""
     for k in range(9):
         at = k / 4
-        (x, low), (_, high), (left, y), (right, _) = (
-            spot(at, 0),
-            spot(at, 2),
-            spot(0, at),
-            spot(2, at),
-        )
+        (x, low), (_, high) = spot(at, 0), spot(at, 2)
+        (left, y), (right, _) = spot(0, at), spot(2, at)
         lines += f'<path d="M{x} {low}V{high}M{left} {y}H{right}"/>'
     said = [f"{name} at {number(x, 2)}, {number(y, 2)}" for name, x, y in shown.points]
     marks = "".join(mark(name, *spot(x, y), "point") for name, x, y in shown.points)
     if solved:
         said += [f"{name} at {number(x, 2)}, {number(y, 2)}" for name, x, y in shown.drawn]
         marks += "".join(mark(name, *spot(x, y), "drawn") for name, x, y in shown.drawn)
-    label = escape(
-        f"Squared paper, {shown.x_label} to the right and {shown.y_label} upward: "
-        f"{'; '.join(said)}."
-    )
+    axes = f"{shown.x_label} to the right and {shown.y_label} upward"
+    label = escape(f"Squared paper, {axes}: {'; '.join(said)}.")
     return (
         f'<figure><svg class="paper" viewBox="0 0 {size + 70} {size + 10}"'
         f' role="img" aria-label="{label}">'

@@ -6,14 +6,14 @@ data has its place, with `Frame.tell`. CONTRIBUTING.md says how to add one.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from book.figures.canvas import Canvas
-from book.figures.charts import COLUMN, PHONE, SPAN
+from book.figures.charts import Draw, Drawing, both_layouts, described
 
 KEYS = re.compile(r"(, or [^,.;]*arrow keys[^,.;]*)")  # which a telephone has not
 State = Mapping[str, Any]  # numbers, lists of numbers, truths and words, by name
@@ -60,7 +60,16 @@ def group(label: str, *buttons: str) -> str:
     )
 
 
-class Live:
+def row_names(
+    canvas: Canvas, names: Sequence[str], chosen: int, x: float, y: float, pitch: float
+) -> None:
+    """Write the names of rows, each for the script to choose; y is the middle of the first."""
+    for i, name in enumerate(names):
+        look = "chosen" if i == chosen else "soft"
+        canvas.part(f"row-{i}").note(x, y + i * pitch, name, look, anchor="end")
+
+
+class Live(Drawing):
     """A figure for the page that a script of the same name can move.
 
     `start` is the state that is drawn; an address such as `#fig-name?key=1,2` names another, in
@@ -73,7 +82,7 @@ class Live:
     def __init__(
         self,
         name: str,
-        draw: Callable[[float], Canvas],
+        draw: Draw,
         *,
         alt: str,
         start: State,
@@ -86,8 +95,6 @@ class Live:
         data: Any = None,
         wide: bool = False,
     ) -> None:
-        if len(alt) < 40:
-            raise ValueError(f"alt must state what the figure shows, in numbers; got {alt!r}")
         facts = {"start": start, "limits": limits, "data": data}
         inside = json.dumps(facts, default=_plain, ensure_ascii=False, separators=(",", ":"))
         inside = inside.replace("</", r"<\/")  # ends no element
@@ -102,17 +109,9 @@ class Live:
             f'<div class="controls buttons" hidden>{"".join(controls)}'
             '<button type="button" class="reset">Reset</button>'
             f'<p class="hint">{tip}</p></div>'
-            f'<div class="picture" role="img" aria-label="{escape(" ".join(alt.split()))}">'
-            f"{draw(SPAN if wide else COLUMN).svg('figure-wide')}"
-            f"{draw(PHONE).svg('figure-narrow')}</div>"
+            f'<div class="picture"{described(alt)}>{both_layouts(draw, wide)}</div>'
             f'<p class="says">{sentence.format_map(spoken)}</p></div>'
         )
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return "Live"
 
 
 def _json(value: Any) -> str:

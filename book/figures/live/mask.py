@@ -1,6 +1,7 @@
 """A mask to edit: who may listen to whom, and what the softmax makes of it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from book.figures import palette
 from book.figures.canvas import NUMBER, Array, Box, Canvas, text_width
 from book.figures.charts import PHONE
 from book.figures.glue import number
-from book.figures.live import Live, choice, dial, group
+from book.figures.live import Live, choice, dial, group, row_names
 
 RIGHT = "right"
 #: What may be done with a hidden score: the name of the button, and what is said of it.
@@ -24,12 +25,8 @@ RULES = {
     ),
 }
 FILL, LOWER = -20.0, (0, 30)  # the stand-in for −∞, and how far all scores can be lowered
-OUT, SUM, GAP, APART = (
-    50.0,
-    44.0,
-    28.0,
-    12.0,
-)  # widths: outputs; sums; between tables; before outputs
+OUT, SUM = 50.0, 44.0  # widths of an output and of a sum
+GAP, APART = 28.0, 12.0  # between tables, and before the outputs
 
 
 def as_word(mask: Array) -> str:
@@ -64,90 +61,12 @@ def editable_mask(
     into = np.where(seen, scores, -np.inf) if into is None else into
     right = weights if right is None else right
     spoken = spoken or names
-    count, wide = len(names), values.shape[1]
     tint = min(palette.strongest("weight"), palette.strongest("negative"))
-    columns = tuple(axes) or ("",) * wide
-
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        narrow = width == PHONE
-        margin = max(text_width(name, NUMBER, bold=True) for name in names) + 10
-        spare = margin + SUM + APART + (0 if narrow else GAP) + wide * OUT
-        across = min(OUT, (width - spare) / (count if narrow else 2 * count))
-        down = 34.0 if count < 4 or not narrow else 31.0
-        top = 44.0
-
-        def table(
-            x: float, y: float, title: str, heads: Sequence[str], across: float = across
-        ) -> None:
-            canvas.text(x, y - 34, title, bold=True)
-            for j, head in enumerate(heads):
-                middle = x + (j + 0.5) * across
-                canvas.text(middle, y - 11, head, "soft", anchor="middle", size=NUMBER)
-
-        def cells(
-            part: str, x: float, y: float, shown: Array, look: str, across: float = across
-        ) -> None:
-            for i, line in enumerate(shown):
-                for j, value in enumerate(line):
-                    box = Box(
-                        x + j * across, y + i * down, x + (j + 1) * across, y + (i + 1) * down
-                    )
-                    cell = Box(box.left + 1, box.top + 1, box.right - 1, box.bottom - 1)
-                    with canvas.part(f"{part}-{i}-{j}"):
-                        if part == "into":
-                            canvas.rectangle(cell, look if seen[i, j] else f"{look} shut")
-                        else:
-                            wrong = part == "weight" and entry(value) != entry(right[i, j])
-                            wrong |= part == "out" and entry(value) != entry(true[i, j])
-                            canvas.rectangle(
-                                cell,
-                                f"{look} wrong" if wrong else look,
-                                _strength(value, tint) if part == "weight" else 0.08,
-                            )
-                    with canvas.part(f"{part}-text-{i}-{j}"):
-                        middle = (box.left + box.right) / 2, (box.top + box.bottom) / 2
-                        text = entry(value, 0 if part == "into" else 2)
-                        canvas.text(*middle, text, "cell", anchor="middle", size=NUMBER)
-
-        def named(y: float, part: str) -> None:
-            for i, name in enumerate(names):
-                with canvas.part(part + str(i)):
-                    look = "chosen" if i == row else "soft"
-                    middle = y + (i + 0.5) * down
-                    canvas.text(margin - 10, middle, name, look, anchor="end", size=NUMBER)
-
-        canvas.frames["mask"] = [margin, top, across, -down]
-        table(margin, top, "scores", names)
-        named(top, "row-")
-        cells("into", margin, top, into, "gate score")
-        x, y = margin + count * across + GAP, top
-        if narrow:
-            x, y = margin, top + count * down + 62
-            named(y, "row-")
-        table(x, y, "weights", names)
-        cells("weight", x, y, weights, "weight fill")
-        x += count * across
-        canvas.text(x + SUM / 2, y - 11, "sum", "soft", anchor="middle", size=NUMBER)
-        for i, total in enumerate(weights.sum(axis=1)):
-            middle = y + (i + 0.5) * down
-            box = Box(x + 3, middle - down / 2 + 1, x + SUM - 3, middle + down / 2 - 1)
-            with canvas.part(f"sum-{i}"):
-                wrong = entry(total) != entry(right[i].sum())
-                canvas.rectangle(box, "context fill wrong" if wrong else "context fill", 0)
-            with canvas.part(f"sum-text-{i}"):
-                canvas.text(x + SUM / 2, middle, entry(total), "cell", anchor="middle", size=NUMBER)
-        x += SUM + APART
-        table(x, y, "output, by axis" if axes else "output", columns, OUT)
-        cells("out", x, y, weights @ values, "context fill", OUT)
-        canvas.height = y + count * down + 4
-        return canvas
-
-    true = right @ values
+    tables = Tables(names, seen, into, weights, right, values, axes, row, tint)
     phrases = {"row": _row(row, spoken, weights[row]), "finding": _finding(seen, weights, right)}
     controls = [group("Mask", *(choice(name, **_put(m, m is seen)) for name, m in presets.items()))]
     state: dict[str, object] = {"mask": as_word(seen), "row": row}
-    limits: dict[str, Sequence[object]] = {"mask": "01", "row": (0, count - 1)}
+    limits: dict[str, Sequence[object]] = {"mask": "01", "row": (0, len(names) - 1)}
     data: dict[str, object] = {"scores": scores, "values": values, "names": spoken, "tint": tint}
     if rule:
         phrases = {"rule": RULES[rule][1]} | phrases | ({} if rule == RIGHT else {"row": ""})
@@ -160,7 +79,7 @@ def editable_mask(
         ]
     return Live(
         "mask",
-        draw,
+        tables.draw,
         alt=alt,
         start=state,
         limits=limits,
@@ -171,6 +90,84 @@ def editable_mask(
         hint="Press a score to hide or show it, or use the arrow keys and the space bar.",
         controls=controls,
     )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The drawing: scores under a mask, the weights with their sums, and the output."""
+
+    names: Sequence[str]
+    seen: Array
+    into: Array
+    weights: Array
+    right: Array  # what the weights should be
+    values: Array
+    axes: Sequence[str]
+    row: int  # of which the sentence speaks
+    tint: float
+
+    def draw(self, canvas: Canvas) -> None:
+        """Draw the tables beside each other or, on a phone, below each other."""
+        narrow = canvas.width == PHONE
+        count, wide = self.values.shape
+        margin = max(text_width(name, NUMBER, bold=True) for name in self.names) + 10
+        spare = margin + SUM + APART + (0 if narrow else GAP) + wide * OUT
+        across = min(OUT, (canvas.width - spare) / (count if narrow else 2 * count))
+        down = 34.0 if count < 4 or not narrow else 31.0
+        x, y = margin, 44.0
+        canvas.frames["mask"] = [x, y, across, -down]
+        first = Box(x, y, x + across, y + down)
+        self._head(canvas, first, "scores", self.names)
+        row_names(canvas, self.names, self.row, x - 10, y + down / 2, down)
+        shut = np.where(self.seen, "gate score", "gate score shut")
+        self._cells(canvas, first, "into", self.into, shut, np.ones(self.into.shape))
+        x += count * across + GAP
+        if narrow:
+            x, y = margin, y + count * down + 62
+        first = Box(x, y, x + across, y + down)
+        if narrow:
+            row_names(canvas, self.names, self.row, x - 10, y + down / 2, down)
+        self._head(canvas, first, "weights", self.names)
+        shades = np.vectorize(self._shade)(self.weights)
+        looks = _looks("weight fill", self.weights, self.right)
+        self._cells(canvas, first, "weight", self.weights, looks, shades)
+        x += count * across
+        self._sums(canvas, Box(x, y, x + SUM, y + down))
+        x += SUM + APART
+        first = Box(x, y, x + OUT, y + down)
+        title = "output, by axis" if self.axes else "output"
+        self._head(canvas, first, title, self.axes or ("",) * wide)
+        output = self.weights @ self.values
+        looks = _looks("context fill", output, self.right @ self.values)
+        self._cells(canvas, first, "out", output, looks, np.full(output.shape, 0.08))
+        canvas.height = y + count * down + 4
+
+    def _head(self, canvas: Canvas, first: Box, title: str, heads: Sequence[str]) -> None:
+        canvas.text(first.left, first.top - 34, title, bold=True)
+        canvas.columns(heads, first.left, first.top - 11, first.right - first.left)
+
+    def _cells(
+        self, canvas: Canvas, first: Box, part: str, shown: Array, looks: Array, shades: Array
+    ) -> None:
+        for (i, j), value in np.ndenumerate(shown):
+            box = first.cell(i, j)
+            look, shade = str(looks[i, j]), float(shades[i, j])
+            canvas.part(f"{part}-{i}-{j}").rectangle(box.inset(1), look, shade)
+            text = entry(value, 0 if part == "into" else 2)
+            canvas.part(f"{part}-text-{i}-{j}").note(*box.middle, text, "cell", anchor="middle")
+
+    def _sums(self, canvas: Canvas, first: Box) -> None:
+        canvas.columns(["sum"], first.left, first.top - 11, SUM)
+        sums = self.weights.sum(axis=1)
+        looks = _looks("context fill", sums, self.right.sum(axis=1))
+        for i, total in enumerate(sums):
+            cell = first.cell(i, 0)
+            box = cell.inset(1)._replace(left=cell.left + 3, right=cell.right - 3)
+            canvas.part(f"sum-{i}").rectangle(box, looks[i], 0)
+            canvas.part(f"sum-text-{i}").note(*cell.middle, entry(total), "cell", anchor="middle")
+
+    def _shade(self, value: float) -> float:
+        return 0.04 + (self.tint - 0.04) * float(value) if np.isfinite(value) else 0.04
 
 
 def entry(value: float, digits: int = 2) -> str:
@@ -186,8 +183,10 @@ def _put(mask: Array, start: bool) -> dict[str, object]:
     return {"mask": as_word(mask)} | ({"row": int(empty[0])} if empty.size and not start else {})
 
 
-def _strength(value: float, tint: float) -> float:
-    return 0.04 + (tint - 0.04) * float(value) if np.isfinite(value) else 0.04
+def _looks(look: str, shown: Array, right: Array) -> Array:
+    """Return the look of each number; a wrong one, to two decimals, has a frame."""
+    wrong = np.vectorize(entry)(shown) != np.vectorize(entry)(right)
+    return np.where(wrong, f"{look} wrong", look)
 
 
 def _row(i: int, names: Sequence[str], weights: Array) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from book.figures.canvas import NUMBER, Array, Box, Canvas
+from book.figures.canvas import NAME, Array, Box, Canvas, Pair
 from book.figures.charts import PHONE, Frame, _ticks
 from book.figures.glue import number
 from book.figures.live import Live, action, dial, group
@@ -41,125 +41,40 @@ def nudge(
     """
     at = int(np.ravel_multi_index(place, start.shape))
     low, high, top = limits
-
-    def measure(numbers: Array) -> tuple[float, float, Array]:
-        """Return the loss, its slope along the number, and the weights that are shown."""
-        loss, slope, shown = 0.0, 0.0, []
-        for scores in model:
-            weights = softmax(scores @ numbers.ravel())
-            if values is None:
-                shown.append(weights[0])
-                loss -= float(np.log(weights[0]))
-                back = np.eye(len(weights))[0] / -weights[0]
-            else:
-                shown = list(weights)
-                answer = float(weights @ values)
-                loss += float(np.log1p(np.exp(-answer)))
-                back = -values / (1 + np.exp(answer))
-            slope += float(softmax_vjp(weights, back) @ scores[:, at])
-        return loss, slope, np.array(shown)
-
-    loss, slope, weights = measure(start)
+    loss, slope, weights = measure(model, start, at, values)
     number_now = float(start[place])
     line = []
     for x in np.linspace(low, high, POINTS):
         moved = start.astype(float)
         moved[place] = x
-        line.append((x, min(top, measure(moved)[0])))
+        line.append((x, min(top, measure(model, moved, at, values)[0])))
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        narrow = width == PHONE
-        box = Box(34, 26, width - 10 if narrow else 336, 214 if narrow else 272)
+    def draw(canvas: Canvas) -> None:
+        narrow = canvas.width == PHONE
+        box = Box(34, 26, canvas.width - 10 if narrow else 336, 214 if narrow else 272)
         frame = Frame(canvas, box, (low, high, 0, top))
-        frame.tell("chart")
-        frame.y_axis(_ticks(0, top, 5), "loss")
-        frame.x_axis(_ticks(low, high, 5), turned)
-        canvas.path([(box.left, box.bottom), (box.right, box.bottom)], "axis", keep_off=0)
-        canvas.path(frame(line), "soft thin dashed", keep_off=0)
-        rises = line[-1][1] > line[0][1]
-        x, y = frame(line[POINTS // 2])
-        with canvas.part("before"):  # no step, no word
-            canvas.text(
-                x - 12 if rises else x + 12,
-                y - 14,
-                " ",
-                "soft",
-                anchor="end" if rises else "start",
-                size=NUMBER,
-            )
-        with canvas.part("curve"):
-            canvas.path(frame(line), "soft", keep_off=0)
-        dot = frame((number_now, loss))
-        along = frame((number_now + 1, loss + slope)) - dot
-        along *= REACH / np.hypot(*along)
-        with canvas.part("tangent"):
-            canvas.path([dot - along, dot + along], "ink", keep_off=0)
-        with canvas.part("dot"):
-            canvas.dot(dot, "ink", 5.5)
-
+        _draw_loss(frame, turned, line, (number_now, loss), slope)
         x, y = (0.0, box.bottom + 66) if narrow else (364.0, 80.0)
-        first = x + 60
-        canvas.text(first - 8, y, name, anchor="end", bold=True)
-        for j, head in enumerate(columns):
-            middle = first + (j + 0.5) * CELL
-            canvas.text(middle, y, head, "soft", anchor="middle", size=NUMBER)
-        for i, head in enumerate(rows):
-            middle = y + (i + 1) * ROW
-            canvas.text(first - 8, middle, head, "soft", anchor="end", size=NUMBER)
-            for j in range(len(columns)):
-                left = first + j * CELL
-                cell = Box(left + 1, middle - 11, left + CELL - 1, middle + 11)
-                with canvas.part(f"cell-{i * len(columns) + j}"):
-                    value = float(start[i, j])
-                    canvas.rectangle(cell, "score fill", tint(value))
-                    canvas.text(left + CELL / 2, middle, number(value, 2), "cell", anchor="middle")
-                if (i, j) == place:
-                    corners = [(cell[a], cell[b]) for a, b in ((0, 1), (2, 1), (2, 3), (0, 3))]
-                    canvas.path(corners, "ink thin", closed=True)
-
+        _draw_matrix(canvas, (x + 60, y), start, place, name, rows, columns)
         x, y = (211.0, box.bottom + 66) if narrow else (364.0, 12.0)
         for said, value in (("loss", loss), ("slope", slope)):
             canvas.text(x, y, said)
-            with canvas.part(said):
-                canvas.text(x + 84, y, number(value, 3), anchor="end", bold=True)
+            canvas.part(said).text(x + 84, y, number(value, 3), anchor="end", bold=True)
             y += 22
         y += 10 if narrow else 134
-        canvas.text(x, y, f"{listener.strip('*')} listens to", "soft", size=NUMBER)
-        full = width - x - 94
-        canvas.frames["bars"] = [full]
-        for j, word in enumerate(heard):
-            y += ROW
-            canvas.text(x, y, word)
-            with canvas.part(f"share-{j}"):
-                share = number(float(weights[j]), 2)
-                canvas.text(x + 84, y, share, "weight", anchor="end", bold=True)
-            with canvas.part(f"bar-{j}"):
-                end = x + 92 + full * float(weights[j])
-                canvas.rectangle(Box(x + 92, y - 8, end, y + 8), "weight fill", 0.75)
-        canvas.path([(x + 92, y - ROW * len(heard) + 12), (x + 92, y + 12)], "axis", keep_off=0)
+        canvas.note(x, y, f"{listener.strip('*')} listens to")
+        _draw_shares(canvas, x, y, heard, weights)
         canvas.height = box.bottom + (184 if narrow else 52)
-        return canvas
 
     return Live(
         "nudge",
         draw,
         alt=alt,
-        start={
-            "w": number_now,
-            "rest": np.delete(start.ravel(), at).astype(float),
-            "steps": 0,
-            "turned": False,
-        },
+        start={"w": number_now, "rest": np.delete(start.ravel(), at).astype(float)}
+        | {"steps": 0, "turned": False},
         limits={"w": (low - 1, high + 1), "rest": (-9, 9), "steps": (0, 999)},
-        data={
-            "model": model,
-            "values": values,
-            "at": at,
-            "rate": rate,
-            "points": POINTS,
-            "limits": limits,
-        },
+        data={"model": model, "values": values, "at": at, "rate": rate}
+        | {"points": POINTS, "limits": limits},
         says="{when} the loss is {loss}. Along this number it has the slope {slope}: {way}. "
         f"{listener} listens to {heard[0]} with {{share_0}}, to {heard[1]} with {{share_1}}.",
         numbers={
@@ -176,6 +91,86 @@ def nudge(
             group("Training", action("Step", "step"), action("Run", "run")),
         ],
     )
+
+
+def measure(
+    model: Sequence[Array], numbers: Array, at: int, values: Array | None
+) -> tuple[float, float, Array]:
+    """Return the loss, its slope along the number `at`, and the weights that are shown."""
+    loss, slope, shown = 0.0, 0.0, []
+    for scores in model:
+        weights = softmax(scores @ numbers.ravel())
+        if values is None:
+            shown.append(weights[0])
+            loss -= float(np.log(weights[0]))
+            back = np.eye(len(weights))[0] / -weights[0]
+        else:
+            shown = list(weights)
+            answer = float(weights @ values)
+            loss += float(np.log1p(np.exp(-answer)))
+            back = -values / (1 + np.exp(answer))
+        slope += float(softmax_vjp(weights, back) @ scores[:, at])
+    return loss, slope, np.array(shown)
+
+
+def _draw_loss(frame: Frame, x_label: str, line: Sequence[Pair], now: Pair, slope: float) -> None:
+    """Draw the loss along the number, and the tangent where the number is `now`."""
+    canvas, box = frame.canvas, frame.box
+    low, high, _, top = frame.limits
+    frame.tell("chart")
+    frame.y_axis(_ticks(0, top, 5), "loss")
+    frame.x_axis(_ticks(low, high, 5), x_label)
+    canvas.path([(box.left, box.bottom), (box.right, box.bottom)], "axis", keep_off=0)
+    canvas.path(frame(line), "soft thin dashed", keep_off=0)
+    x, y = frame(line[POINTS // 2])
+    aside, anchor = (-12, "end") if line[-1][1] > line[0][1] else (12, "start")
+    # no step, no word
+    canvas.part("before").note(x + aside, y - 14, " ", anchor=anchor)
+    canvas.part("curve").path(frame(line), "soft", keep_off=0)
+    dot = frame(now)
+    along = frame((now[0] + 1, now[1] + slope)) - dot
+    along *= REACH / np.hypot(*along)
+    canvas.part("tangent").path([dot - along, dot + along], "ink", keep_off=0)
+    canvas.part("dot").dot(dot, "ink", 5.5)
+
+
+def _draw_matrix(
+    canvas: Canvas,
+    corner: tuple[float, float],
+    matrix: Array,
+    place: tuple[int, int],
+    name: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+) -> None:
+    """Draw the parameters, the one that is turned with a frame."""
+    x, y = corner
+    canvas.text(x - 8, y, name, anchor="end", bold=True)
+    canvas.columns(columns, x, y, CELL)
+    first = Box(x, y + ROW - 12, x + CELL, y + ROW + 12)
+    for i, row in enumerate(rows):
+        canvas.note(x - 8, y + (i + 1) * ROW, row, anchor="end")
+        for j in range(len(columns)):
+            cell = first.cell(i, j).inset(1)
+            value = float(matrix[i, j])
+            part = canvas.part(f"cell-{i * len(columns) + j}")
+            part.cell(cell, number(value, 2), "score fill", tint(value), size=NAME)
+            if (i, j) == place:
+                canvas.outline(cell, "ink thin")
+
+
+def _draw_shares(canvas: Canvas, x: float, y: float, heard: Sequence[str], shares: Array) -> None:
+    """Draw how much the listener takes from each, below y."""
+    full = canvas.width - x - 94
+    canvas.frames["bars"] = [full]
+    for j, (word, share) in enumerate(zip(heard, map(float, shares), strict=True)):
+        y += ROW
+        canvas.text(x, y, word)
+        text = number(share, 2)
+        canvas.part(f"share-{j}").text(x + 84, y, text, "weight", anchor="end", bold=True)
+        bar = Box(x + 92, y - 8, x + 92 + full * share, y + 8)
+        canvas.part(f"bar-{j}").rectangle(bar, "weight fill", 0.75)
+    canvas.path([(x + 92, y - ROW * len(heard) + 12), (x + 92, y + 12)], "axis", keep_off=0)
 
 
 def tint(value: float) -> float:

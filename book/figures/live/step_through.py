@@ -1,6 +1,7 @@
 """A text grows word by word: what is computed from scratch, and what with a cache."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,14 +9,11 @@ from book.figures import palette
 from book.figures.canvas import NUMBER, Array, Box, Canvas, text_width
 from book.figures.charts import PHONE
 from book.figures.glue import number
-from book.figures.live import Live, action, dial
+from book.figures.live import Live, action, dial, row_names
 
-DOWN, OUT, APART, GAP = (
-    26.0,
-    40.0,
-    6.0,
-    40.0,
-)  # heights of rows; widths: outputs, before them, panels
+TOP = 44  # above the first row stand titles and words
+DOWN, OUT = 26.0, 40.0  # the height of a row, and the width of an output
+APART, GAP = 6.0, 40.0  # between weights and outputs, and between the panels
 
 
 def step_through(
@@ -33,78 +31,23 @@ def step_through(
     `weights` are those of the masked pass, `cached` the row of each step with a cache; `products`
     says how many multiplications both have made after each word.
     """
-    count, wide = output.shape
-    strongest = palette.strongest("weight")
+    count = len(words)
+    scratch = Panel("scratch", "from scratch", words, weights, output, products[0][-1])
+    rows = np.array(cached, dtype=object)
+    kept = Panel("cached", "with a cache", words, rows, cached_output, products[1][-1])
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        narrow = width == PHONE
+    def draw(canvas: Canvas) -> None:
+        narrow = canvas.width == PHONE
         margin = max(text_width(word, NUMBER, bold=True) for word in words) + 10
         panels = 1 if narrow else 2
-        room = (width - 1 - margin - GAP * (panels - 1)) / panels
-        across = (room - APART - wide * OUT) / count
-
-        def cell(
-            x: float, y: float, value: float, part: str, look: str, across: float, kept: str
-        ) -> None:
-            shade = 0.04 + (strongest - 0.04) * value if look == "weight" else 0.08
-            box = Box(x + 1, y + 1, x + across - 1, y + DOWN - 1)
-            with canvas.part(part):
-                canvas.rectangle(box, f"{look} fill{kept}", shade)
-                middle = (x + across / 2, y + DOWN / 2)
-                text = number(value, 2)
-                canvas.text(*middle, text, f"cell{kept}", anchor="middle", size=NUMBER)
-
-        def panel(name: str, title: str, x: float, y: float, rows: Array, outputs: Array) -> None:
-            canvas.text(x, y - 34, title, bold=True)
-            end = x + count * across + APART
-            canvas.text(end, y - 34, "output", bold=True)
-            for j, word in enumerate(words):
-                middle = x + (j + 0.5) * across
-                with canvas.part(f"word-{j}"):
-                    canvas.text(middle, y - 11, word, "soft", anchor="middle", size=NUMBER)
-            store = y + count * DOWN + 9
-            for i, row in enumerate(rows):
-                top = y + i * DOWN
-                kept = " reused" if name == "cached" and i < count - 1 else ""
-                for j, share in enumerate(row):
-                    new = i if name == "cached" else max(i, j)  # the step that adds this cell
-                    cell(x + j * across, top, float(share), f"{name}-{new}", "weight", across, kept)
-                for axis, value in enumerate(outputs[i]):
-                    cell(end + axis * OUT, top, float(value), f"{name}-{i}", "context", OUT, kept)
-                left = x + i * across
-                with canvas.part(f"{name}-kept-{i}"):
-                    box = Box(left + 2, store, left + across - 2, store + 22)
-                    canvas.rectangle(box, f"gate value{kept}")
-                    middle = left + across / 2
-                    look = f"cell{kept}"
-                    canvas.text(middle, store + 11, "k v", look, anchor="middle", size=NUMBER)
-            canvas.frames[name] = [x, y, end + wide * OUT, -DOWN]
-            low, first = y + count * DOWN, y + (count - 1) * DOWN if name == "cached" else y
-            corners = [(x, first), (end + wide * OUT, first), (end + wide * OUT, low), (x, low)]
-            with canvas.part(f"{name}-now"):
-                canvas.path(corners, "ink", closed=True)
-            with canvas.part(f"{name}-note"):
-                canvas.text(x, store + 36, _note(name, count), "soft", size=NUMBER)
-            with canvas.part(f"{name}-sum"):
-                total = products[name == "cached"][-1]
-                canvas.text(x, store + 57, f"{total} multiplications so far")
-            canvas.height = store + 72
-
-        def named(y: float) -> None:
-            for i, word in enumerate(words):
-                with canvas.part(f"row-{i}"):
-                    look = "chosen" if i == count - 1 else "soft"
-                    middle = y + (i + 0.5) * DOWN
-                    canvas.text(margin - 10, middle, word, look, anchor="end", size=NUMBER)
-
-        named(44)
-        panel("scratch", "from scratch", margin, 44, weights, output)
-        x, y = (margin, canvas.height + 54) if narrow else (margin + room + GAP, 44)
+        room = (canvas.width - 1 - margin - GAP * (panels - 1)) / panels
+        across = (room - APART - output.shape[1] * OUT) / count
+        row_names(canvas, words, count - 1, margin - 10, TOP + DOWN / 2, DOWN)
+        scratch.draw(canvas, margin, TOP, across)
+        x, y = (margin, canvas.height + 54) if narrow else (margin + room + GAP, TOP)
         if narrow:
-            named(y)
-        panel("cached", "with a cache", x, y, np.array(cached, dtype=object), cached_output)
-        return canvas
+            row_names(canvas, words, count - 1, x - 10, y + DOWN / 2, DOWN)
+        kept.draw(canvas, x, y, across)
 
     return Live(
         "step_through",
@@ -129,6 +72,53 @@ def step_through(
         ],
         wide=True,
     )
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One of the two passes: its weights and outputs, row by row."""
+
+    name: str
+    title: str
+    words: Sequence[str]
+    rows: Array  # the cached pass has rows of growing length
+    outputs: Array
+    products: int
+
+    def draw(self, canvas: Canvas, x: float, y: float, across: float) -> None:
+        """Draw the panel with its first weight at (x, y); each weight is `across` wide."""
+        name, count = self.name, len(self.words)
+        canvas.text(x, y - 34, self.title, bold=True)
+        end = x + count * across + APART
+        canvas.text(end, y - 34, "output", bold=True)
+        for j, word in enumerate(self.words):
+            canvas.part(f"word-{j}").columns([word], x + j * across, y - 11, across)
+        store = y + count * DOWN + 9
+        for i in range(count):
+            kept = "reused" if name == "cached" and i < count - 1 else ""
+            self._draw_row(canvas, i, Box(x, y, x + across, y + DOWN), end, kept)
+            left = x + i * across
+            box = Box(left + 2, store, left + across - 2, store + 22)
+            canvas.part(f"{name}-kept-{i}").cell(box, "k v", "gate value", 1, also=kept)
+        right, low = end + self.outputs.shape[1] * OUT, y + count * DOWN
+        canvas.frames[name] = [x, y, right, -DOWN]
+        top = low - DOWN if name == "cached" else y
+        canvas.part(f"{name}-now").outline(Box(x, top, right, low), "ink")
+        canvas.part(f"{name}-note").note(x, store + 36, _note(name, count))
+        canvas.part(f"{name}-sum").text(x, store + 57, f"{self.products} multiplications so far")
+        canvas.height = store + 72
+
+    def _draw_row(self, canvas: Canvas, i: int, first: Box, end: float, kept: str) -> None:
+        strongest = palette.strongest("weight")
+        for j, share in enumerate(map(float, self.rows[i])):
+            new = i if self.name == "cached" else max(i, j)  # the step that adds this cell
+            shade = 0.04 + (strongest - 0.04) * share
+            box, text = first.cell(i, j).inset(1), number(share, 2)
+            canvas.part(f"{self.name}-{new}").cell(box, text, "weight fill", shade, also=kept)
+        output = first._replace(left=end, right=end + OUT)
+        for axis, value in enumerate(map(float, self.outputs[i])):
+            box, text = output.cell(i, axis).inset(1), number(value, 2)
+            canvas.part(f"{self.name}-{i}").cell(box, text, "context fill", 0.08, also=kept)
 
 
 def _note(name: str, count: int) -> str:

@@ -1,6 +1,6 @@
 """Scores at every temperature: their weights as curves, and as columns at the one that is set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,8 @@ from book.figures.charts import PHONE, Chart, Frame, _chart, _ticks
 from book.figures.glue import as_text, number
 from book.figures.live import Live, dial
 from selfattn_ref import softmax
+
+BETWEEN = 14.0  # the columns of two rows
 
 
 def temperature(
@@ -50,77 +52,26 @@ def temperature(
     along = np.geomspace(*limits, 200)
     every = weights(along)
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        narrow = width == PHONE
+    def draw(canvas: Canvas) -> None:
+        narrow = canvas.width == PHONE
         several = len(rows) > 1
-        between = 14.0
-        pitch = (width - 16) / len(rows) / count if narrow else 32.0 if several else 54.0
-        panel = len(rows) * count * pitch + between * (len(rows) - 1)
-        across = width if narrow else width - panel - 22
+        pitch = (canvas.width - 16) / len(rows) / count if narrow else 32.0 if several else 54.0
+        panel = len(rows) * count * pitch + BETWEEN * (len(rows) - 1)
+        across = canvas.width if narrow else canvas.width - panel - 22
         lines = [(name, every[:, i, j], look) for i, j, name, look in curves]
-        part = Chart(along, lines, y_label=y_label, y_limits=(0, 1))
-        tall = 170 if narrow else 250
-        bare = replace(part, lines=[("", line, look) for _, line, look in lines])
-        frame = _chart(Canvas(width), bare, 0, 0, across, tall, "", True, False)
-        top = frame((start, 1))
-        with canvas.part("now", top):  # names keep off it
-            canvas.path([top, frame((start, 0))], "ink thin")
-        frame = _chart(canvas, part, 0, 0, across, tall, "", True, False)
-        frame.tell("curves")
-        box = frame.box
-        low = box.bottom + 37
-        canvas.text(box.left, low, f"← {poles[0]}", "soft", size=NUMBER)
-        middle = (box.left + box.right) / 2
-        canvas.text(middle, low, dialed, "soft", anchor="middle", size=NUMBER)
-        canvas.text(box.right, low, f"{poles[1]} →", "soft", anchor="end", size=NUMBER)
+        chart = Chart(along, lines, y_label=y_label, y_limits=(0, 1))
+        frame = _draw_curves(canvas, chart, across, start, (poles[0], dialed, poles[1]))
+        low = frame.box.bottom + 37
         for k, (i, j, _, look) in enumerate(curves):
             at = frame((start, now[i, j]))
-            with canvas.part(f"dot-{k}", at):
-                canvas.dot(at, look.split()[0])
-
-        left, head = (0.0, low + 32) if narrow else (box.right + 38, box.top)
-        bars = Box(left, head, left + panel, head + 120 if narrow else box.bottom)
-        columns = Frame(canvas, bars, (0, 1, 0, 1))
-        columns.tell("columns")
-        columns.y_axis([(at, "") for at, _ in _ticks(0, 1, 5)] if not narrow else [(0, "")], "")
+            canvas.part(f"dot-{k}", at).dot(at, look.split()[0])
+        left, head = (0.0, low + 32) if narrow else (frame.box.right + 38, frame.box.top)
+        bars = Box(left, head, left + panel, head + 120 if narrow else frame.box.bottom)
         shown = {(i, j) for i, j, _, _ in curves}
-        y = bars.bottom + 18
-        for i, row in enumerate(scores):
-            x = left + i * (count * pitch + between)
-            canvas.path([(x, bars.bottom), (x + count * pitch, bars.bottom)], "axis", keep_off=0)
-            canvas.text(x + count * pitch / 2, y + 21, row, anchor="middle", bold=True)
-            for j, name in enumerate(names):
-                at = columns((0, now[i, j]))[1]
-                center = x + (j + 0.5) * pitch
-                half = min(0.5 * pitch - 4, 22)
-                with canvas.part(f"column-{i}-{j}"):
-                    column = Box(center - half, at, center + half, bars.bottom)
-                    look = "weight fill"
-                    canvas.rectangle(column, look, 0.75 if (i, j) in shown else 0.4)
-                with canvas.part(f"share-{i}-{j}", (center, at)):
-                    share = number(float(now[i, j]), 2)
-                    canvas.text(center, at - 8, share, anchor="middle", size=NUMBER)
-                canvas.text(center, y, name, "soft", anchor="middle", size=NUMBER)
-        canvas.height = (y + 21 if several else y) + 12
+        y = _draw_columns(canvas, bars, dict(zip(scores, now, strict=True)), names, shown)
         if entropy:
-            y += 26
-            full = panel - 8
-            canvas.frames["entropy"] = [full]
-            with canvas.part("entropy"):
-                room = Box(left + 4, y + 10, left + 4 + full * spread[0] / np.log(count), y + 18)
-                canvas.rectangle(room, "ink fill", 0.75)
-            edge = [(left + 4, y + 10), (left + 4 + full, y + 10)]
-            corners = [*edge, (left + 4 + full, y + 18), (left + 4, y + 18)]
-            canvas.path(corners, "axis", closed=True)
-            canvas.text(left + 4, y, "entropy", size=NUMBER)
-            with canvas.part("spread"):
-                canvas.text(left + 54, y, number(float(spread[0]), 2), size=NUMBER, bold=True)
-            most = f"ln {count} = {number(float(np.log(count)), 2)}"
-            canvas.text(left + 4 + full, y, most, "soft", anchor="end", size=NUMBER)
-            canvas.height = y + 20
+            _draw_entropy(canvas, left + 4, y + 26, panel - 8, float(spread[0]), count)
         canvas.height = max(canvas.height, low + 10)
-        return canvas
 
     said: dict[str, str] = {"at": f"{start:g}"}
     for i, row in enumerate(now):
@@ -143,3 +94,75 @@ def temperature(
         hint=hint,
         controls=[dial(dialed.capitalize(), "at", exponents, 0.02, ends="|".join(ends), log=True)],
     )
+
+
+def _draw_curves(
+    canvas: Canvas, chart: Chart, across: float, start: float, words: tuple[str, str, str]
+) -> Frame:
+    """Draw the weights against the temperature, with `words` below: both poles and the middle."""
+    tall = 170 if canvas.width == PHONE else 250
+    bare = replace(chart, lines=[("", line, look) for _, line, look in chart.lines])
+    frame = _chart(Canvas(canvas.width), bare, (0, 0), (across, tall), "", (True, False))
+    top = frame((start, 1))
+    # names keep off it
+    canvas.part("now", top).path([top, frame((start, 0))], "ink thin")
+    frame = _chart(canvas, chart, (0, 0), (across, tall), "", (True, False))
+    frame.tell("curves")
+    left, right, low = frame.box.left, frame.box.right, frame.box.bottom + 37
+    cold, dialed, hot = words
+    canvas.note(left, low, f"← {cold}")
+    canvas.note((left + right) / 2, low, dialed, anchor="middle")
+    canvas.note(right, low, f"{hot} →", anchor="end")
+    return frame
+
+
+def _draw_columns(
+    canvas: Canvas,
+    box: Box,
+    rows: Mapping[str, Array],
+    names: Sequence[str],
+    shown: Container[tuple[int, int]],
+) -> float:
+    """Draw the weights as columns, those `shown` as curves strong; return where the names stand."""
+    several = len(rows) > 1
+    count = len(names)
+    pitch = (box.right - box.left - BETWEEN * (len(rows) - 1)) / len(rows) / count
+    half = min(0.5 * pitch - 4, 22)
+    frame = Frame(canvas, box, (0, 1, 0, 1))
+    frame.tell("columns")
+    frame.y_axis(
+        [(0, "")] if canvas.width == PHONE else [(at, "") for at, _ in _ticks(0, 1, 5)], ""
+    )
+    y = box.bottom + 18
+    for i, (row, weights) in enumerate(rows.items()):
+        x = box.left + i * (count * pitch + BETWEEN)
+        canvas.path([(x, box.bottom), (x + count * pitch, box.bottom)], "axis", keep_off=0)
+        canvas.text(x + count * pitch / 2, y + 21, row, anchor="middle", bold=True)
+        for j, (name, weight) in enumerate(zip(names, weights, strict=True)):
+            at = frame((0, weight))[1]
+            center, share = x + (j + 0.5) * pitch, number(float(weight), 2)
+            column = Box(center - half, at, center + half, box.bottom)
+            strength = 0.75 if (i, j) in shown else 0.4
+            canvas.part(f"column-{i}-{j}").rectangle(column, "weight fill", strength)
+            part = canvas.part(f"share-{i}-{j}", (center, at))
+            part.note(center, at - 8, share, "", anchor="middle")
+            canvas.note(center, y, name, anchor="middle")
+    canvas.height = (y + 21 if several else y) + 12
+    return y
+
+
+def _draw_entropy(
+    canvas: Canvas, x: float, y: float, full: float, spread: float, count: int
+) -> None:
+    """Draw the entropy of `count` weights as a part of the most that it can be."""
+    most = float(np.log(count))
+    canvas.frames["entropy"] = [full]
+    whole = Box(x, y + 10, x + full, y + 18)
+    room = whole._replace(right=x + full * spread / most)
+    canvas.part("entropy").rectangle(room, "ink fill", 0.75)
+    canvas.outline(whole, "axis")
+    canvas.note(x, y, "entropy", "")
+    canvas.part("spread").text(x + 50, y, number(spread, 2), size=NUMBER, bold=True)
+    end = f"ln {count} = {number(most, 2)}"
+    canvas.note(x + full, y, end, anchor="end")
+    canvas.height = y + 20

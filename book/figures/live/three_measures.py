@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from book.figures.canvas import NUMBER, Array, Box, Canvas
+from book.figures.canvas import Array, Box, Canvas
 from book.figures.charts import PHONE, Frame, _ticks
 from book.figures.glue import number
 from book.figures.live import Live, choice, group
@@ -35,82 +35,21 @@ def three_measures(
     words: Sequence[str], embeddings: Array, values: Mapping[str, Array], *, alt: str
 ) -> Live:
     """Draw three words as arrows; `values` says how similar the first is to the other two."""
-    borders = lines(*embeddings[1:])
-    corners = np.array([(REACH[i], REACH[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
     best = {name: _best(pair, words, name) for name, pair in values.items()}
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        narrow = width == PHONE
-        size = width - 30 if narrow else 322
+    def draw(canvas: Canvas) -> None:
+        narrow = canvas.width == PHONE
+        size = canvas.width - 30 if narrow else 322
         top = 162.0 if narrow else 10.0
         box = Box(22, top, 22 + size, top + size)
         frame = Frame(canvas, box, (*REACH, *REACH))
         frame.tell("plane")
         canvas.height = box.bottom + 28
+        _draw_regions(frame, words, lines(*embeddings[1:]))
+        _draw_words(frame, dict(zip(words, embeddings, strict=True)))
+        _draw_board(canvas, 0.0 if narrow else box.right + 26, words, values, best)
 
-        canvas.rectangle(box, "faint fill", 0.6)
-        for name, side in zip(words[1:], (-1, 1), strict=True):
-            region = corners
-            for n, c in borders.values():
-                region = _half(region, side * n, side * c)
-            with canvas.part(f"all-{name}"):
-                canvas.path(frame(region), "paper fill", closed=True, keep_off=0)
-        canvas.left = box.left
-        frame.y_axis(_ticks(*REACH, 7), "")
-        frame.x_axis(_ticks(*REACH, 7), "", lines=True)
-        for ends in (((REACH[0], 0), (REACH[1], 0)), ((0, REACH[0]), (0, REACH[1]))):
-            canvas.path(frame(ends), "axis", keep_off=0)
-        for name, (n, c) in borders.items():
-            with canvas.part(f"line-{name}"):
-                look = f"ink{MEASURES[name][1]}{'' if name == 'distance' else ' thin soft'}"
-                canvas.path(frame(_crossings(corners, n, c)), look, keep_off=0.5)
-        for name, place in zip(words[1:], embeddings[1:], strict=True):
-            with canvas.part(f"to-{name}"):
-                canvas.path(frame([embeddings[0], place]), "score dashed")
-        for name, place in zip(words, embeddings, strict=True):
-            with canvas.part(name):
-                canvas.arrow(frame((0, 0)), frame(place), "ink")
-        x = embeddings[0]
-        for name, place in zip(words[1:], embeddings[1:], strict=True):
-            with canvas.part(f"foot-{name}"):  # of the dot product, which is not what is drawn
-                canvas.dot(frame((place @ x) / (x @ x) * x), "score", 0)
-        for name, place in zip(words, embeddings, strict=True):
-            with canvas.part(f"name-{name}", frame(place)):
-                right, up = place
-                turn = float(np.degrees(np.arctan2(up, right)))
-                canvas.label(name, frame(place), "ink", first=turn, away=13)  # clear of the ring
-
-        left, step = (0.0, 30.0) if narrow else (box.right + 26, 44.0)
-        cells, wide = ([200.0, 282.0], 64.0) if narrow else ([left + 126, left + 175], 46.0)
-        canvas.frames["board"] = [*cells, wide]
-        row = 10.0 if narrow else 60.0
-        canvas.left = 0
-        canvas.text(left, row, f"{words[0]} and", "soft")
-        for x, name in zip(cells, words[1:], strict=True):
-            canvas.text(x, row, name, anchor="middle", bold=True)
-        for name, pair in values.items():
-            row += step
-            who = best[name]
-            a, b = (0, 1) if who == "" else (words.index(who) - 1,) * 2
-            with canvas.part(f"best-{name}"):
-                room = Box(cells[a] - wide / 2, row - 13, cells[b] + wide / 2, row + 13)
-                canvas.rectangle(room, "score fill", 0.28)
-            canvas.path([(left, row), (left + 20, row)], f"ink{MEASURES[name][1]}")
-            canvas.text(left + 27, row, MEASURES[name][0])
-            for x, word, value in zip(cells, words[1:], pair, strict=True):
-                with canvas.part(f"{name}-{word}"):
-                    canvas.text(x, row, number(float(value), 2), "cell", anchor="middle")
-        row += step
-        notes = [(left, row), (left + 182, row)] if narrow else [(left, row), (left, row + 26)]
-        (x, y), (right, low) = notes
-        canvas.path([(x, y), (x + 20, y)], "score dashed")
-        with canvas.part("how"):
-            canvas.text(x + 27, y, MEASURES["distance"][2], "soft", size=NUMBER)
-        canvas.rectangle(Box(right, low - 7, right + 20, low + 7), "faint fill", 0.6)
-        canvas.text(right + 27, low, "they disagree", "soft", size=NUMBER)
-        return canvas
-
+    buttons = [choice(text[0].capitalize(), measure=name) for name, text in MEASURES.items()]
     said = {name: f"says {word}" if word else "shrugs" for name, word in best.items()}
     return Live(
         "three_measures",
@@ -122,13 +61,83 @@ def three_measures(
         says="The dot product {dot}, the cosine {cosine}, the distance {distance}.",
         numbers=said,
         hint="Drag a word, or select one and use the arrow keys.",
-        controls=[
-            group(
-                "What is drawn",
-                *(choice(text[0].capitalize(), measure=name) for name, text in MEASURES.items()),
-            )
-        ],
+        controls=[group("What is drawn", *buttons)],
     )
+
+
+def _draw_regions(
+    frame: Frame, words: Sequence[str], borders: Mapping[str, tuple[Array, float]]
+) -> None:
+    """Draw the plane, shaded where the measures disagree, and the border of each measure."""
+    canvas, box = frame.canvas, frame.box
+    corners = np.array([(REACH[i], REACH[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
+    canvas.rectangle(box, "faint fill", 0.6)
+    for name, side in zip(words[1:], (-1, 1), strict=True):
+        region = corners
+        for n, c in borders.values():
+            region = _half(region, side * n, side * c)
+        canvas.part(f"all-{name}").path(frame(region), "paper fill", closed=True, keep_off=0)
+    canvas.left = box.left
+    frame.y_axis(_ticks(*REACH, 7), "")
+    frame.x_axis(_ticks(*REACH, 7), "", lines=True)
+    for ends in (((REACH[0], 0), (REACH[1], 0)), ((0, REACH[0]), (0, REACH[1]))):
+        canvas.path(frame(ends), "axis", keep_off=0)
+    for name, (n, c) in borders.items():
+        look = f"ink{MEASURES[name][1]}{'' if name == 'distance' else ' thin soft'}"
+        canvas.part(f"line-{name}").path(frame(_crossings(corners, n, c)), look, keep_off=0.5)
+
+
+def _draw_words(frame: Frame, places: Mapping[str, Array]) -> None:
+    """Draw the words as arrows, and the distances of the first to the others."""
+    canvas = frame.canvas
+    (_, x), *others = places.items()
+    for name, place in others:
+        canvas.part(f"to-{name}").path(frame([x, place]), "score dashed")
+    for name, place in places.items():
+        canvas.part(name).arrow(frame((0, 0)), frame(place), "ink")
+    for name, place in others:
+        # of the dot product, which is not what is drawn
+        canvas.part(f"foot-{name}").dot(frame((place @ x) / (x @ x) * x), "score", 0)
+    for name, place in places.items():
+        right, up = place
+        turn = float(np.degrees(np.arctan2(up, right)))
+        part = canvas.part(f"name-{name}", frame(place))
+        part.label(name, frame(place), "ink", first=turn, away=13)  # clear of the ring
+
+
+def _draw_board(
+    canvas: Canvas,
+    left: float,
+    words: Sequence[str],
+    values: Mapping[str, Array],
+    best: Mapping[str, str],
+) -> None:
+    """Draw the numbers of each measure, shaded where the words are more similar, and the key."""
+    narrow = canvas.width == PHONE
+    row, step = (10.0, 30.0) if narrow else (60.0, 44.0)
+    cells, wide = ([200.0, 282.0], 64.0) if narrow else ([left + 126, left + 175], 46.0)
+    canvas.frames["board"] = [*cells, wide]
+    canvas.left = 0
+    canvas.text(left, row, f"{words[0]} and", "soft")
+    for x, name in zip(cells, words[1:], strict=True):
+        canvas.text(x, row, name, anchor="middle", bold=True)
+    for name, pair in values.items():
+        row += step
+        who = best[name]
+        a, b = (0, 1) if who == "" else (words.index(who) - 1,) * 2
+        room = Box(cells[a] - wide / 2, row - 13, cells[b] + wide / 2, row + 13)
+        canvas.part(f"best-{name}").rectangle(room, "score fill", 0.28)
+        canvas.path([(left, row), (left + 20, row)], f"ink{MEASURES[name][1]}")
+        canvas.text(left + 27, row, MEASURES[name][0])
+        for x, word, value in zip(cells, words[1:], pair, strict=True):
+            text = number(float(value), 2)
+            canvas.part(f"{name}-{word}").text(x, row, text, "cell", anchor="middle")
+    row += step
+    canvas.path([(left, row), (left + 20, row)], "score dashed")
+    canvas.part("how").note(left + 27, row, MEASURES["distance"][2])
+    left, row = (left + 182, row) if narrow else (left, row + 26)
+    canvas.rectangle(Box(left, row - 7, left + 20, row + 7), "faint fill", 0.6)
+    canvas.note(left + 27, row, "they disagree")
 
 
 def _best(pair: Array, words: Sequence[str], measure: str) -> str:

@@ -27,14 +27,14 @@ def two_banks(
     The weights are those of the word's row; places are (money, water).
     """
     first = next(iter(sentences))
+    buttons = [choice(_title(text), sentence=sense) for sense, text in sentences.items()]
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        narrow = width == PHONE
+    def draw(canvas: Canvas) -> None:
+        narrow = canvas.width == PHONE
         left, row = (0.0, 46.0) if narrow else (248.0, ROW)
         top = 150.0 if narrow else 26.0
-        unit = (width - left - 34) / (REACH[1] - REACH[0])
-        box = Box(left + 26, top + 8, width - 8, top + 8 + unit * (REACH[1] - REACH[0]))
+        unit = (canvas.width - left - 34) / (REACH[1] - REACH[0])
+        box = Box(left + 26, top + 8, canvas.width - 8, top + 8 + unit * (REACH[1] - REACH[0]))
         frame = Frame(canvas, box, (*REACH, *REACH))
         frame.tell("plane")
         canvas.height = box.bottom + 46
@@ -45,46 +45,15 @@ def two_banks(
 
         middle = 66.0 if narrow else (box.top + box.bottom) / 2
         canvas.frames["ribbons"] = [0, middle, row, FULL]
-        end = middle - FULL / 2
-        for j, (other, share) in enumerate(zip(sentences[first], weights[first], strict=True)):
-            y, wide = middle + (j - 1) * row, FULL * float(share)
-            with canvas.part(f"ribbon-{j}"):
-                canvas.ribbon((108, y), (196, end + wide / 2), wide, "weight wash")
-            end += wide
-            with canvas.part(f"from-{j}"):
-                canvas.text(56, y, other, anchor="end", bold=True)
-            with canvas.part(f"share-{j}"):
-                canvas.text(66, y, number(float(share), 2), "weight", bold=True)
-        canvas.text(202, middle, word, "context", bold=True)
+        _draw_ribbons(canvas, middle, row, word, sentences[first], weights[first])
+        _draw_places(frame, embeddings, sentences, word, contexts)
 
-        with canvas.part("reach"):  # an average of the three words lies among them
-            corners = frame(np.array([embeddings[name] for name in sentences[first]]))
-            canvas.path(corners, "faint fill wash", closed=True, keep_off=0)
-        start = frame(embeddings[word])
-        for sense, place in contexts.items():
-            with canvas.part(f"to-{sense}"):
-                canvas.arrow(start, frame(place), "context" if sense == first else "context pale")
-        for name, place in embeddings.items():
-            with canvas.part(name, frame(place)):
-                canvas.dot(frame(place), "ink" if name in sentences[first] else "ink pale")
-        for sense, place in contexts.items():
-            with canvas.part(f"tip-{sense}", frame(place)):
-                named = "in " + " ".join(each.capitalize() for each in sentences[sense])
-                _name_tip(canvas, named, start, frame(place), "context")
-        for name, place in embeddings.items():
-            with canvas.part(f"name-{name}", frame(place)):
-                canvas.label(name, frame(place), away=13)
-        return canvas
-
-    shares = {f"share_{j}": number(float(share), 2) for j, share in enumerate(weights[first])}
-    words = {
-        f"word_{j}": "itself" if each == word else each for j, each in enumerate(sentences[first])
-    }
-    sense = (
-        "more money than water"
-        if contexts[first][0] > contexts[first][1]
-        else "more water than money"
-    )
+    said = {"landed": as_text(contexts[first])}
+    for j, (each, share) in enumerate(zip(sentences[first], weights[first], strict=True)):
+        said[f"word_{j}"] = "itself" if each == word else each
+        said[f"share_{j}"] = number(float(share), 2)
+    money, water = contexts[first]
+    said["sense"] = "more money than water" if money > water else "more water than money"
     return Live(
         "two_banks",
         draw,
@@ -94,15 +63,56 @@ def two_banks(
         data={"word": word, "sentences": sentences},
         says=f"*{word.capitalize()}* listens to {{word_0}} with {{share_0}}, to {{word_1}} with "
         "{share_1} and to {word_2} with {share_2}. It lands at {landed}: {sense}.",
-        numbers=shares | words | {"landed": as_text(contexts[first]), "sense": sense},
+        numbers=said,
         hint="Drag a word, or select one and use the arrow keys.",
-        controls=[
-            group(
-                "Sentence",
-                *(
-                    choice(" ".join(each.capitalize() for each in text), sentence=sense)
-                    for sense, text in sentences.items()
-                ),
-            )
-        ],
+        controls=[group("Sentence", *buttons)],
     )
+
+
+def _draw_ribbons(
+    canvas: Canvas, middle: float, row: float, word: str, heard: Sequence[str], shares: Array
+) -> None:
+    """Draw the shares that a word takes as ribbons that meet at it."""
+    end = middle - FULL / 2
+    for j, (other, share) in enumerate(zip(heard, map(float, shares), strict=True)):
+        y, wide = middle + (j - 1) * row, FULL * share
+        canvas.part(f"ribbon-{j}").ribbon((108, y), (196, end + wide / 2), wide, "weight wash")
+        end += wide
+        canvas.part(f"from-{j}").text(56, y, other, anchor="end", bold=True)
+        canvas.part(f"share-{j}").text(66, y, number(share, 2), "weight", bold=True)
+    canvas.text(202, middle, word, "context", bold=True)
+
+
+def _draw_places(
+    frame: Frame,
+    embeddings: Mapping[str, Array],
+    sentences: Mapping[str, Sequence[str]],
+    word: str,
+    contexts: Mapping[str, Array],
+) -> None:
+    """Draw the words, and where one of them lands in each sentence."""
+    canvas, first = frame.canvas, next(iter(sentences))
+    # an average of the three words lies among them
+    corners = frame(np.array([embeddings[name] for name in sentences[first]]))
+    canvas.part("reach").path(corners, "faint fill wash", closed=True, keep_off=0)
+    start = frame(embeddings[word])
+    for sense, place in contexts.items():
+        look = "context" if sense == first else "context pale"
+        canvas.part(f"to-{sense}").arrow(start, frame(place), look)
+    for name, place in embeddings.items():
+        look = "ink" if name in sentences[first] else "ink pale"
+        canvas.part(name, frame(place)).dot(frame(place), look)
+    for sense, place in contexts.items():
+        _name_tip(
+            canvas.part(f"tip-{sense}", frame(place)),
+            f"in {_title(sentences[sense])}",
+            start,
+            frame(place),
+            "context",
+        )
+    for name, place in embeddings.items():
+        canvas.part(f"name-{name}", frame(place)).label(name, frame(place), away=13)
+
+
+def _title(sentence: Sequence[str]) -> str:
+    return " ".join(word.capitalize() for word in sentence)

@@ -1,15 +1,17 @@
 """Scores that grow with the width of a key, and their shares with and without the root."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from book.figures.canvas import NUMBER, Array, Box, Canvas
+from book.figures.canvas import Array, Box, Canvas
 from book.figures.charts import PHONE, Frame
 from book.figures.glue import number
 from book.figures.live import Live, action, dial
 from selfattn_ref import softmax
 
 KEYS = 4  # of one query: so many walks stand out
-ROW = 22.0  # between the bars
+ROW, WIDE = 22.0, 44.0  # between the bars, and of a column of numbers
 SHARES = (
     "After {steps} these {walks} walks are typically {typical} from zero; the root is {root}. "
     "Softmax gives the highest of set {bunch} a share of {share}; divided by the root, {tamed}."
@@ -44,65 +46,25 @@ def walk(
     root = float(np.sqrt(start))
     shares = [softmax(scores), softmax(scores / root)]
     own = [p * (1 - p) for p in shares]
-    titles = ["scores as they are", f"divided by √{start}"]
-    banks = list(zip([scores, scores / root], shares, own, strict=True))
+    whole = 0.25 if slopes else 1.0  # what the longest bar stands for
+    bar = "how much a share rises with its own score" if slopes else "a share"
     heads = [("score", "score"), ("share", "weight"), ("slope", "ink")][: 3 if slopes else 2]
-    across = 44.0 * len(heads)  # to the bars
-    whole = 0.25 if slopes else 1.0
+    banks = list(zip([scores, scores / root], shares, own, strict=True))
 
-    def draw(width: float) -> Canvas:
-        canvas = Canvas(width)
-        narrow = width == PHONE
-        right = width - 42 if narrow else 336
-        box = Box(30, 26, right, 236 if narrow else 296)
+    def draw(canvas: Canvas) -> None:
+        narrow = canvas.width == PHONE
+        box = Box(30, 26, canvas.width - 42 if narrow else 336, 236 if narrow else 296)
         frame = Frame(canvas, box, (0, most, -reach, reach))
-        frame.tell("chart")
-        frame.y_axis([(at, number(at, 0)) for at in (-32, -16, 0, 16, 32)], "sum so far")
-        origin, one = frame((0, 0)), frame((1, 1))
-        unit = (one[0] - origin[0], origin[1] - one[1])
-        for one_bunch in range(1, walks // KEYS + 1):
-            with canvas.part(f"bunch-{one_bunch}"):
-                look = "score hair" + (" chosen" if one_bunch == bunch else "")
-                canvas.walks(steps[KEYS * (one_bunch - 1) : KEYS * one_bunch], origin, unit, look)
-        edge = frame((start, 0))[0]
-        with canvas.part("ahead"):
-            canvas.rectangle(Box(edge, box.top - 1, right + 2, box.bottom + 1), "paper fill", 0.75)
-        with canvas.part("edge", (edge, box.top)):
-            canvas.path([(edge, box.top), (edge, box.bottom)], "soft thin dashed", keep_off=0)
-        frame.x_axis([(at, str(at)) for at in range(0, most + 1, most // 4)], x_label)
-        n = np.linspace(0, most**0.5, 61) ** 2
-        for sign, name in ((1, "√n"), (-1, "−√n")):
-            line = frame(np.stack([n, sign * np.sqrt(n)], -1))
-            canvas.path(line, "ink", keep_off=0)
-            canvas.text(right + 6, line[-1][1], name, bold=True)
+        _draw_walks(frame, steps, start, bunch, x_label)
         for j, score in enumerate(scores):
-            with canvas.part(f"dot-{j}"):
-                canvas.dot(frame((start, score)), "score")
-
-        full = (162.0 if narrow else 190.0) - across
+            canvas.part(f"dot-{j}").dot(frame((start, score)), "score")
+        full = (162.0 if narrow else 190.0) - WIDE * len(heads)
         canvas.frames["bars"] = [full / whole]
-        for bank, columns in enumerate(banks):
+        for bank, title in enumerate(("scores as they are", f"divided by √{start}")):
             x, y = (182.0 * bank, box.bottom + 66) if narrow else (378.0, 12 + 158.0 * bank)
-            with canvas.part(f"title-{bank}"):
-                canvas.text(x, y, titles[bank], bold=True)
-            for place, (head, _) in enumerate(heads):
-                end = x + 38 + 42 * place
-                canvas.text(end, y + ROW, head, "soft", anchor="end", size=NUMBER)
-            for j in range(KEYS):
-                row = y + (j + 2) * ROW
-                for place, (_, look) in enumerate(heads):
-                    with canvas.part(f"number-{bank}-{place}-{j}"):
-                        text = number(float(columns[place][j]), (2 if bank else 0, 2, 3)[place])
-                        end, bold = x + 38 + 42 * place, place == len(heads) - 1
-                        canvas.text(end, row, text, look, anchor="end", bold=bold)
-                with canvas.part(f"bar-{bank}-{j}"):
-                    end = x + across + full * float(columns[len(heads) - 1][j]) / whole
-                    canvas.rectangle(Box(x + across, row - 8, end, row + 8), f"{look} fill", 0.75)
-            axis = [(x + across, y + 1.5 * ROW), (x + across, y + 5.5 * ROW)]
-            canvas.path(axis, "axis", keep_off=0)
-            canvas.height = y + 5.5 * ROW + 6
+            canvas.part(f"title-{bank}").text(x, y, title, bold=True)
+            _draw_bank(canvas, x, y, bank, heads, banks[bank], full / whole)
         canvas.height = max(canvas.height, box.bottom + 52)
-        return canvas
 
     return Live(
         "walk",
@@ -125,11 +87,62 @@ def walk(
             "slope_tamed": number(float(own[1].max())),
         },
         hint="The thick walks are the scores of one query with four keys, listed from the highest; "
-        + (
-            "a bar is how much a share rises with its own score." if slopes else "a bar is a share."
-        ),
+        f"a bar is {bar}.",
         controls=[
             dial("Steps, one for each number of a key: d<sub>k</sub> =", "d", (1, most), 1),
             action("Four other keys", "next"),
         ],
     )
+
+
+def _draw_walks(frame: Frame, steps: Array, start: int, bunch: int, x_label: str) -> None:
+    """Draw all walks, those of one bunch thick and all faint after `start` steps, and ±√n."""
+    canvas, box, most = frame.canvas, frame.box, steps.shape[1]
+    frame.tell("chart")
+    frame.y_axis([(at, number(at, 0)) for at in (-32, -16, 0, 16, 32)], "sum so far")
+    origin, one = frame((0, 0)), frame((1, 1))
+    unit = (one[0] - origin[0], origin[1] - one[1])
+    for one_bunch in range(1, len(steps) // KEYS + 1):
+        look = "score hair" + (" chosen" if one_bunch == bunch else "")
+        canvas.part(f"bunch-{one_bunch}").walks(
+            steps[KEYS * (one_bunch - 1) : KEYS * one_bunch], origin, unit, look
+        )
+    edge = frame((start, 0))[0]
+    room = Box(edge, box.top - 1, box.right + 2, box.bottom + 1)
+    canvas.part("ahead").rectangle(room, "paper fill", 0.75)
+    ends = [(edge, box.top), (edge, box.bottom)]
+    canvas.part("edge", (edge, box.top)).path(ends, "soft thin dashed", keep_off=0)
+    frame.x_axis([(at, str(at)) for at in range(0, most + 1, most // 4)], x_label)
+    n = np.linspace(0, most**0.5, 61) ** 2
+    for sign, name in ((1, "√n"), (-1, "−√n")):
+        line = frame(np.stack([n, sign * np.sqrt(n)], -1))
+        canvas.path(line, "ink", keep_off=0)
+        canvas.text(box.right + 6, line[-1][1], name, bold=True)
+
+
+def _draw_bank(
+    canvas: Canvas,
+    x: float,
+    y: float,
+    bank: int,
+    heads: Sequence[tuple[str, str]],
+    columns: Sequence[Array],
+    unit: float,
+) -> None:
+    """Draw the numbers of four keys in columns, and the last of them as bars."""
+    ends = [x + 38 + 42 * place for place in range(len(heads))]
+    across = x + WIDE * len(heads)  # where the bars begin
+    for (head, _), end in zip(heads, ends, strict=True):
+        canvas.note(end, y + ROW, head, anchor="end")
+    for j in range(KEYS):
+        row = y + (j + 2) * ROW
+        for place, (_, look) in enumerate(heads):
+            text = number(float(columns[place][j]), (2 if bank else 0, 2, 3)[place])
+            bold = place == len(heads) - 1
+            part = canvas.part(f"number-{bank}-{place}-{j}")
+            part.text(ends[place], row, text, look, anchor="end", bold=bold)
+        bar = Box(across, row - 8, across + unit * float(columns[len(heads) - 1][j]), row + 8)
+        canvas.part(f"bar-{bank}-{j}").rectangle(bar, f"{look} fill", 0.75)
+    axis = [(across, y + 1.5 * ROW), (across, y + 5.5 * ROW)]
+    canvas.path(axis, "axis", keep_off=0)
+    canvas.height = y + 5.5 * ROW + 6
