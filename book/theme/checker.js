@@ -1,22 +1,20 @@
 // The checker: reads what a program printed and compares it with what the build computed.
 // What reads and judges stands first and needs no page; the page comes after it.
-var bookChecker = (function () {
+const bookChecker = (() => {
   "use strict";
-  var EXACT = 15; // from so many decimals on a number is the one that was computed
+  const EXACT = 15; // from so many decimals on a number is the one that was computed
   // How many digits a number of a dtype has.
-  var HOLDS = { float64: 16, float32: 7, float16: 3, bfloat16: 2 };
+  const HOLDS = { float64: 16, float32: 7, float16: 3, bfloat16: 2 };
   // What libraries print beside the numbers.
-  var KEYWORDS = /\b(?:dtype|device|grad_fn|requires_grad|weak_type|layout|size|shape)\s*=\s*(?:<class[^>]*>|'[^']*'|"[^"]*"|<[^<>]*>|\([^()]*\)|[\w.]+)/g;
-  var PROMPTS = /^(?:>>>|\.\.\.) .*$|^(?:>>>|\.\.\.)$|^In \[\d+\]:.*$|^Out\[\d+\]:/gm;
-  var PIECES = /[[\]]|[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])|[^\s,;()[\]]+|[,;()]/gi;
+  const KEYWORDS = /\b(?:dtype|device|grad_fn|requires_grad|weak_type|layout|size|shape)\s*=\s*(?:<class[^>]*>|'[^']*'|"[^"]*"|<[^<>]*>|\([^()]*\)|[\w.]+)/g;
+  const PROMPTS = /^(?:>>>|\.\.\.) .*$|^(?:>>>|\.\.\.)$|^In \[\d+\]:.*$|^Out\[\d+\]:/gm;
+  const PIECES = /[[\]]|[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])|[^\s,;()[\]]+|[,;()]/gi;
 
   function refuse(message) { throw new Error(message); }
 
-  function product(shape) {
-    return shape.reduce(function (sum, size) { return sum * size; }, 1);
-  }
+  const product = (shape) => shape.reduce((sum, size) => sum * size, 1);
 
-  function same(a, b) { return a.length === b.length && a.every(function (x, i) { return x === b[i]; }); }
+  const same = (a, b) => a.length === b.length && a.every((x, i) => x === b[i]);
 
   function times(shape) {
     return shape.length > 1 ? shape.join(" × ") : shape.length ? shape[0] + (shape[0] === 1 ? " number" : " numbers") : "a single number";
@@ -26,7 +24,7 @@ var bookChecker = (function () {
   // they were written, where they were; loose is one without brackets, whose shape is a guess.
 
   function number(piece) {
-    var word = piece.toLowerCase().replace(/^np\.|_$/g, "");
+    const word = piece.toLowerCase().replace(/^np\.|_$/g, "");
     if (word === "true" || word === "false") return word === "true";
     if (/^[-+]?nan$|^null$/.test(word)) return NaN;
     if (/^[-+]?inf(inity)?$/.test(word)) return word[0] === "-" ? -Infinity : Infinity;
@@ -35,56 +33,56 @@ var bookChecker = (function () {
 
   function shapeOf(list) {
     if (!Array.isArray(list)) return [];
-    var shapes = list.map(shapeOf);
-    shapes.forEach(function (shape) {
-      if (same(shape, shapes[0])) return;
+    const shapes = list.map(shapeOf);
+    for (const shape of shapes) {
+      if (same(shape, shapes[0])) continue;
       if (!shape.length || !shapes[0].length) refuse("Some numbers stand beside a row and not in it: is a bracket lost?");
-      refuse("The rows are not equally long: one has " + times(shapes[0]) + ", another " + times(shape) + ".");
-    });
-    return [list.length].concat(shapes[0] || []);
+      refuse(`The rows are not equally long: one has ${times(shapes[0])}, another ${times(shape)}.`);
+    }
+    return [list.length, ...shapes[0] || []];
   }
 
   function arrayOf(list, dtype, loose) {
-    var texts = Array.isArray(list) ? list.flat(Infinity) : [list], values = texts.map(number);
-    var booleans = values.filter(function (value) { return typeof value === "boolean"; }).length;
+    const texts = Array.isArray(list) ? list.flat(Infinity) : [list], values = texts.map(number);
+    const booleans = values.filter((value) => typeof value === "boolean").length;
     if (booleans && booleans < values.length) refuse("True and False stand among numbers.");
-    return { name: "", shape: shapeOf(list), values: values, texts: texts, boolean: booleans > 0, dtype: dtype, loose: loose };
+    return { name: "", shape: shapeOf(list), values, texts, boolean: booleans > 0, dtype, loose };
   }
 
   function dtypeOf(text) {
-    var named = /dtype\s*=\s*(?:<class )?["']?(?:torch\.|numpy\.|np\.|jnp\.)?(\w+)/.exec(text);
+    const named = /dtype\s*=\s*(?:<class )?["']?(?:torch\.|numpy\.|np\.|jnp\.)?(\w+)/.exec(text);
     if (named) return HOLDS[named[1]] ? named[1] : "float64";
     return /\btensor\(/.test(text) ? "float32" : /\barray\(/.test(text) ? "float64" : "";
   }
 
   function bracketed(text, dtype) {
-    var open = [], found = [], pieces = text.replace(/\[([^[\]]*;[^[\]]*)\]/g, function (all, inside) {
-      return "[[" + inside.replace(/;/g, "],[") + "]]"; // as Julia and MATLAB part rows
-    }).match(PIECES);
-    pieces.forEach(function (piece, i) {
+    const open = [], found = [];
+    const nested = text.replace(/\[([^[\]]*;[^[\]]*)\]/g, (all, inside) => `[[${inside.replace(/;/g, "],[")}]]`);
+    const pieces = nested.match(PIECES); // Julia and MATLAB part rows with semicolons
+    pieces.forEach((piece, i) => {
       if (piece === "[") open.push([]);
       else if (piece === "]") {
         if (!open.length) refuse("A bracket closes that was not opened: is the beginning of the text lost?");
-        var done = open.pop();
-        (open.length ? open[open.length - 1] : found).push(done);
+        const done = open.pop();
+        (open.length ? open.at(-1) : found).push(done);
       } else if (open.length && !/^[,;()]$/.test(piece) && pieces[i + 1] !== "(") {
-        if (number(piece) === null) refuse("“" + piece + "” is not a number.");
-        open[open.length - 1].push(piece);
+        if (number(piece) === null) refuse(`“${piece}” is not a number.`);
+        open.at(-1).push(piece);
       }
     });
     if (open.length) refuse("A bracket is not closed: is the end of the text lost?");
-    return found.map(function (list) { return arrayOf(list, dtype, false); });
+    return found.map((list) => arrayOf(list, dtype, false));
   }
 
   // Rows without brackets, as in a file of comma-separated values.
   function rows(text, dtype) {
-    var found = [];
-    text.split("\n").forEach(function (line) {
-      var pieces = (line.replace(/^\s*[A-Za-z_][\w .]*[:=]/, "").match(PIECES) || []).filter(function (piece, i, all) {
+    const found = [];
+    text.split("\n").forEach((line) => {
+      const pieces = (line.replace(/^\s*[A-Za-z_][\w .]*[:=]/, "").match(PIECES) || []).filter((piece, i, all) => {
         return !/^[,;()]$/.test(piece) && all[i + 1] !== "(";
       });
-      var words = pieces.filter(function (piece) { return number(piece) === null; });
-      if (words.length && (found.length || words.length < pieces.length)) refuse("“" + words[0] + "” is not a number.");
+      const words = pieces.filter((piece) => number(piece) === null);
+      if (words.length && (found.length || words.length < pieces.length)) refuse(`“${words[0]}” is not a number.`);
       if (pieces.length && !words.length) found.push(pieces); // a line of words is a head
     });
     if (!found.length) refuse("There is no number in it.");
@@ -99,88 +97,87 @@ var bookChecker = (function () {
       refuse("The text is abbreviated: “...” stands for numbers that were not printed. Print them all: numpy.set_printoptions(threshold=10**6) or torch.set_printoptions(profile=\"full\").");
     }
     if (text[0] === "{") return named(text);
-    var dtype = dtypeOf(text), plain = text.replace(KEYWORDS, " ");
+    const dtype = dtypeOf(text), plain = text.replace(KEYWORDS, " ");
     return plain.indexOf("[") < 0 ? rows(plain, dtype) : bracketed(plain, dtype);
   }
 
   function named(text) {
-    var found = [], object;
-    try { object = JSON.parse(text); } catch (error) { refuse("It begins as JSON does, and is none: " + error.message + "."); }
-    Object.keys(object).forEach(function (name) {
+    const found = [];
+    let object;
+    try { object = JSON.parse(text); } catch (error) { refuse(`It begins as JSON does, and is none: ${error.message}.`); }
+    for (const [name, value] of Object.entries(object)) {
       try {
-        var array = read(JSON.stringify(object[name]))[0];
-        array.name = name;
-        found.push(array);
-      } catch (words) { /* what is no array stays in the file */ }
-    });
+        found.push({ ...read(JSON.stringify(value))[0], name });
+      } catch { /* what is no array stays in the file */ }
+    }
     return found.length ? found : refuse("There is no array in it.");
   }
 
   // Files of NumPy.
 
   function letters(view, start, length) {
-    var text = "";
-    for (var i = start; i < start + length; i++) text += String.fromCharCode(view.getUint8(i));
-    return text;
+    return String.fromCharCode(...new Uint8Array(view.buffer, start, length));
   }
 
   function half(bits) {
-    var sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+    const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
     if (exponent === 31) return fraction ? NaN : sign * Infinity;
-    return sign * (exponent ? Math.pow(2, exponent - 25) * (1024 + fraction) : Math.pow(2, -24) * fraction);
+    return sign * (exponent ? 2 ** (exponent - 25) * (1024 + fraction) : 2 ** -24 * fraction);
   }
 
-  function npy(buffer, name) {
-    var view = new DataView(buffer);
+  function npy(buffer, name = "") {
+    const view = new DataView(buffer);
     if (buffer.byteLength < 12 || letters(view, 0, 6) !== "\x93NUMPY") refuse("It is not a file of NumPy.");
-    var long = view.getUint8(6) > 1, start = (long ? 12 : 10) + (long ? view.getUint32(8, true) : view.getUint16(8, true));
-    var head = letters(view, 10, start - 10);
-    var type = /'descr': '([<>|=]?)([fiubV])(\d+)'/.exec(head) || [];
-    var kind = type[2] + type[3], size = Number(type[3]), little = type[1] !== ">";
-    var readers = {
-      f8: function (at) { return view.getFloat64(at, little); },
-      f4: function (at) { return view.getFloat32(at, little); },
-      f2: function (at) { return half(view.getUint16(at, little)); },
-      V2: function (at) { // bfloat16, which NumPy has no name for
-        var whole = new DataView(new ArrayBuffer(4));
+    const long = view.getUint8(6) > 1, start = (long ? 12 : 10) + (long ? view.getUint32(8, true) : view.getUint16(8, true));
+    const head = letters(view, 10, start - 10);
+    const type = /'descr': '([<>|=]?)([fiubV])(\d+)'/.exec(head) || [];
+    const kind = type[2] + type[3], size = Number(type[3]), little = type[1] !== ">";
+    const readers = {
+      f8: (at) => view.getFloat64(at, little),
+      f4: (at) => view.getFloat32(at, little),
+      f2: (at) => half(view.getUint16(at, little)),
+      V2: (at) => { // bfloat16, which NumPy has no name for
+        const whole = new DataView(new ArrayBuffer(4));
         whole.setUint16(0, view.getUint16(at, little));
         return whole.getFloat32(0);
       },
-      b1: function (at) { return view.getUint8(at) !== 0; },
-      i1: function (at) { return view.getInt8(at); },
-      i2: function (at) { return view.getInt16(at, little); },
-      i4: function (at) { return view.getInt32(at, little); },
-      i8: function (at) { return Number(view.getBigInt64(at, little)); },
-      u1: function (at) { return view.getUint8(at); }
+      b1: (at) => view.getUint8(at) !== 0,
+      i1: (at) => view.getInt8(at),
+      i2: (at) => view.getInt16(at, little),
+      i4: (at) => view.getInt32(at, little),
+      i8: (at) => Number(view.getBigInt64(at, little)),
+      u1: (at) => view.getUint8(at)
     };
-    if (!readers[kind]) refuse("The file has no real numbers: " + (/'descr': ([^,]+)/.exec(head) || ["", "?"])[1] + ".");
-    var shape = (/'shape': \(([^)]*)\)/.exec(head)[1].match(/\d+/g) || []).map(Number), values = [];
-    for (var i = 0; i < product(shape); i++) values.push(readers[kind](start + i * size));
-    if (/'fortran_order': True/.test(head)) values = reordered(values, shape.slice().reverse(), shape.map(function (n, axis) { return shape.length - 1 - axis; }));
-    var dtype = { f4: "float32", f2: "float16", V2: "bfloat16" }[kind] || "float64";
-    return { name: name || "", shape: shape, values: values, texts: null, boolean: kind === "b1", dtype: dtype, loose: false };
+    if (!readers[kind]) refuse(`The file has no real numbers: ${(/'descr': ([^,]+)/.exec(head) || ["", "?"])[1]}.`);
+    const shape = (/'shape': \(([^)]*)\)/.exec(head)[1].match(/\d+/g) || []).map(Number);
+    let values = Array.from({ length: product(shape) }, (_, i) => readers[kind](start + i * size));
+    if (/'fortran_order': True/.test(head)) values = reordered(values, [...shape].reverse(), [...shape.keys()].reverse());
+    const dtype = { f4: "float32", f2: "float16", V2: "bfloat16" }[kind] || "float64";
+    return { name, shape, values, texts: null, boolean: kind === "b1", dtype, loose: false };
   }
 
   // The values of an array with its axes in another order.
   function reordered(values, shape, axes) {
-    var strides = shape.map(function (n, axis) { return product(shape.slice(axis + 1)); }), found = [];
-    (function walk(depth, at) {
+    const strides = shape.map((n, axis) => product(shape.slice(axis + 1))), found = [];
+    const walk = (depth, at) => {
       if (depth === axes.length) return found.push(values[at]);
-      for (var i = 0; i < shape[axes[depth]]; i++) walk(depth + 1, at + i * strides[axes[depth]]);
-    })(0, 0);
+      for (let i = 0; i < shape[axes[depth]]; i++) walk(depth + 1, at + i * strides[axes[depth]]);
+    };
+    walk(0, 0);
     return found;
   }
 
   // The files in an archive, by the directory at its end.
   function npz(buffer) {
-    var view = new DataView(buffer), end = buffer.byteLength - 22, files = [];
+    const view = new DataView(buffer), files = [];
+    let end = buffer.byteLength - 22;
     while (end >= 0 && view.getUint32(end, true) !== 0x06054b50) end--;
     if (end < 0) refuse("It is not an archive of NumPy.");
-    var count = view.getUint16(end + 10, true), at = view.getUint32(end + 16, true);
+    let count = view.getUint16(end + 10, true), at = view.getUint32(end + 16, true);
     while (count--) {
-      var lengths = [28, 30, 32].map(function (place) { return view.getUint16(at + place, true); });
-      var local = view.getUint32(at + 42, true);
-      var start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
+      const lengths = [28, 30, 32].map((place) => view.getUint16(at + place, true));
+      const local = view.getUint32(at + 42, true);
+      const start = local + 30 + view.getUint16(local + 26, true) + view.getUint16(local + 28, true);
       files.push({
         name: letters(view, at + 46, lengths[0]).replace(/\.npy$/, ""),
         deflated: view.getUint16(at + 10, true) === 8,
@@ -188,10 +185,10 @@ var bookChecker = (function () {
       });
       at += 46 + lengths[0] + lengths[1] + lengths[2];
     }
-    return Promise.all(files.map(function (file) {
-      if (!file.deflated) return npy(file.bytes, file.name);
-      var stream = new Blob([file.bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-      return new Response(stream).arrayBuffer().then(function (bytes) { return npy(bytes, file.name); });
+    return Promise.all(files.map(async ({ name, deflated, bytes }) => {
+      if (!deflated) return npy(bytes, name);
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+      return npy(await new Response(stream).arrayBuffer(), name);
     }));
   }
 
@@ -200,125 +197,122 @@ var bookChecker = (function () {
   // How far each number may be from the one that was printed: half a unit of its last digit. A printer
   // gives all entries equally many and may leave out zeros at the end, so the longest one tells.
   function written(array) {
-    var places = -1, mantissa = -1, exponents = (array.texts || []).map(function (text) {
-      var match = /^[-+]?\d*\.?(\d*)(?:e([-+]?\d+))?$/i.exec(text);
-      if (match && match[2]) mantissa = Math.max(mantissa, match[1].length);
-      else if (match) places = Math.max(places, match[1].length);
-      return match && match[2] ? Number(match[2]) : 0;
+    let places = -1, mantissa = -1;
+    const exponents = (array.texts || []).map((text) => {
+      const [, after, exponent] = /^[-+]?\d*\.?(\d*)(?:e([-+]?\d+))?$/i.exec(text) || [];
+      if (exponent) mantissa = Math.max(mantissa, after.length);
+      else if (after !== undefined) places = Math.max(places, after.length);
+      return Number(exponent || 0);
     });
-    var scientific = mantissa >= 0, digits = scientific ? mantissa : places;
+    const scientific = mantissa >= 0, digits = scientific ? mantissa : places;
     // Only what prints all digits mixes the two ways of writing.
     if (!array.texts || digits >= EXACT || (scientific && places >= 0) || digits < 0) return null;
     return {
       digits: digits + (scientific ? 1 : 0),
-      scientific: scientific,
-      units: exponents.map(function (exponent) { return 0.5 * Math.pow(10, exponent - digits); })
+      scientific,
+      units: exponents.map((exponent) => 0.5 * 10 ** (exponent - digits)),
     };
   }
 
   // Whether what was written is enough to tell a right number from a wrong one: three digits.
   function enough(printed, expected) {
-    var largest = expected.reduce(function (most, x) { return isFinite(x) ? Math.max(most, Math.abs(x)) : most; }, 0);
+    const largest = expected.reduce((most, x) => isFinite(x) ? Math.max(most, Math.abs(x)) : most, 0);
     return printed.digits >= 3 && (printed.scientific || printed.digits + Math.floor(Math.log10(largest || 1)) >= 2);
   }
 
   function limitsOf(example, answer, dtype) {
-    var bounds = answer.bounds[dtype], row = answer.expected.length / bounds.length;
-    return answer.expected.map(function (x, i) { // in the order in which the library adds
+    const bounds = answer.bounds[dtype], row = answer.expected.length / bounds.length;
+    return answer.expected.map((x, i) => { // in the order in which the library adds
       return example.tolerance[0] + example.tolerance[1] * Math.abs(x) + bounds[Math.floor(i / row)] * (1 + 1e-12); // 13 digits of it
     });
   }
 
-  function offBy(got, wanted) {
-    return got === wanted || (got !== got && wanted !== wanted) ? 0 : Math.abs(got - wanted);
-  }
+  const offBy = (got, wanted) => got === wanted || (got !== got && wanted !== wanted) ? 0 : Math.abs(got - wanted);
 
   function compare(values, wanted, limits, units) {
-    var off = values.map(function (x, i) { return typeof x === "boolean" ? Number(x !== wanted[i]) : offBy(x, wanted[i]); });
-    var wrong = [];
-    off.forEach(function (distance, i) { // NaN is not within a limit
+    const off = values.map((x, i) => typeof x === "boolean" ? Number(x !== wanted[i]) : offBy(x, wanted[i]));
+    const wrong = [];
+    off.forEach((distance, i) => { // NaN is not within a limit
       if (!(distance <= (typeof values[i] === "boolean" ? 0 : limits[i] + (units ? units[i] : 0)))) wrong.push(i);
     });
-    return { wanted: wanted, off: off, wrong: wrong, largest: Math.max.apply(null, off.concat(0)) };
+    return { wanted, off, wrong, largest: Math.max(0, ...off) };
   }
 
   // The answer that is met, or the nearest one, with its convention.
   function nearest(answer, values, limits, units) {
-    var all = (answer.conventions && answer.conventions.length ? answer.conventions : [["", "", answer.expected]]).map(function (one) {
-      var found = compare(values, one[2], limits, units);
-      found.convention = one[0];
-      found.why = one[1];
-      return found;
-    });
-    return all.sort(function (a, b) { return a.wrong.length - b.wrong.length || a.largest - b.largest; })[0];
+    const accepted = answer.conventions?.length ? answer.conventions : [["", "", answer.expected]];
+    const all = accepted.map(([convention, why, wanted]) => ({ ...compare(values, wanted, limits, units), convention, why }));
+    return all.sort((a, b) => a.wrong.length - b.wrong.length || a.largest - b.largest)[0];
   }
 
   // The slips that give this output, as the library finds them: where a slip leaves a query nobody and
   // gives NaN a function may do otherwise, provided that some number is wrong in the same way.
   function slipsLike(answer, shape, values, limits, units) {
-    var widest = Math.max.apply(null, limits), found = [];
-    (answer.slips || []).forEach(function (slip) {
+    const widest = Math.max(...limits), found = [];
+    (answer.slips || []).forEach((slip) => {
       if (!same(slip.shape, shape)) return;
-      var fits = same(shape, answer.shape), all = true, numbers = true, some = false, wrongNumber = false;
-      slip.output.forEach(function (x, i) {
-        var limit = fits ? limits[i] : widest, isNumber = x === x;
-        var wrong = fits ? !(offBy(x, answer.expected[i]) <= limit) : isNumber;
+      const fits = same(shape, answer.shape);
+      let all = true, numbers = true, some = false, wrongNumber = false;
+      slip.output.forEach((x, i) => {
+        const limit = fits ? limits[i] : widest, isNumber = x === x;
+        const wrong = fits ? !(offBy(x, answer.expected[i]) <= limit) : isNumber;
         if (!(offBy(values[i], x) <= limit + (units ? units[i] : 0) + (isFinite(x) ? 1e-9 * Math.abs(x) : 0))) { // 10 digits of it
           all = false;
           if (isNumber) numbers = false;
         }
-        some = some || wrong;
-        wrongNumber = wrongNumber || (wrong && isNumber);
+        some ||= wrong;
+        wrongNumber ||= wrong && isNumber;
       });
-      if (numbers && some && (all || wrongNumber)) found = found.concat(slip.ids);
+      if (numbers && some && (all || wrongNumber)) found.push(...slip.ids);
     });
     return found;
   }
 
   // To how many digits each entry agrees, and how many it could.
   function digits(array, result, printed, dtype) {
-    var could = [], agree = [];
-    result.wanted.forEach(function (wanted, i) {
-      var got = array.values[i], off = result.off[i], size = Math.abs(wanted);
+    const could = [], agree = [];
+    result.wanted.forEach((wanted, i) => {
+      const got = array.values[i], off = result.off[i], size = Math.abs(wanted);
       if (typeof wanted === "boolean" || !isFinite(size)) return;
-      var most = HOLDS[dtype];
+      let most = HOLDS[dtype];
       if (printed) most = Math.max(0, Math.min(most, printed.scientific ? printed.digits : printed.digits + 1 + Math.floor(Math.log10(size || 1))));
       could.push(most);
-      if (off === 0 || (printed && off <= printed.units[i] * 1.000001) || (!size && result.wrong.indexOf(i) < 0)) agree.push(most);
+      if (off === 0 || (printed && off <= printed.units[i] * 1.000001) || (!size && !result.wrong.includes(i))) agree.push(most);
       else agree.push(size && isFinite(got) ? Math.max(0, Math.min(most, Math.floor(-Math.log10(off / size)))) : 0);
     });
-    var sorted = agree.slice().sort(function (a, b) { return a - b; });
+    const sorted = [...agree].sort((a, b) => a - b);
     return !agree.length ? null : {
       worst: sorted[0],
       median: sorted[Math.floor((sorted.length - 1) / 2)],
-      all: agree.every(function (n, i) { return n === could[i]; })
+      all: agree.every((n, i) => n === could[i])
     };
   }
 
   function pairs(count) {
-    var found = [];
-    for (var i = 0; i < count; i++) for (var j = i + 1; j < count; j++) found.push([i, j]);
+    const found = [];
+    for (let i = 0; i < count; i++) for (let j = i + 1; j < count; j++) found.push([i, j]);
     return found;
   }
 
-  function withoutOnes(shape) { return shape.filter(function (size) { return size !== 1; }); }
+  const withoutOnes = (shape) => shape.filter((size) => size !== 1);
 
   // Judges an array beside an answer of an example. state: agrees, few (digits), differs, shape, kind.
   function judge(example, answer, array, dtype) {
-    var shape = array.shape, expected = answer.expected, reshaped = false;
+    const { expected } = answer;
+    let { shape } = array, reshaped = false;
     if (answer.boolean !== array.boolean) return { state: "kind" };
     if (!same(shape, answer.shape)) {
-      var ones = same(withoutOnes(shape), withoutOnes(answer.shape));
-      var flat = array.loose && array.values.length === expected.length && shape[shape.length - 1] === answer.shape[answer.shape.length - 1];
+      const ones = same(withoutOnes(shape), withoutOnes(answer.shape));
+      const flat = array.loose && array.values.length === expected.length && shape.at(-1) === answer.shape.at(-1);
       reshaped = !array.loose; // rows without brackets have no shape of their own
       if (ones || flat) shape = answer.shape;
     }
-    var limits = limitsOf(example, answer, dtype), printed = array.boolean ? null : written(array);
-    var tells = printed && enough(printed, expected), units = tells ? printed.units : null;
-    var verdict = { dtype: dtype, printed: printed, limits: limits, units: units, shape: shape, slips: [], rounded: false };
-    var fits = same(shape, answer.shape);
+    const limits = limitsOf(example, answer, dtype), printed = array.boolean ? null : written(array);
+    const tells = printed && enough(printed, expected), units = tells ? printed.units : null;
+    const verdict = { dtype, printed, limits, units, shape, slips: [], rounded: false };
+    const fits = same(shape, answer.shape);
     if (fits) {
-      var strict = nearest(answer, array.values, limits, null);
+      const strict = nearest(answer, array.values, limits, null);
       verdict.found = strict;
       if (strict.wrong.length && units) {
         verdict.found = nearest(answer, array.values, limits, units);
@@ -326,31 +320,31 @@ var bookChecker = (function () {
       }
       verdict.digits = array.boolean ? null : digits(array, verdict.found, printed, dtype);
     }
-    var right = fits && !verdict.found.wrong.length;
+    const right = fits && !verdict.found.wrong.length;
     verdict.state = right ? (reshaped ? "shape" : "agrees") : fits && !reshaped ? "differs" : "shape";
     verdict.right = right;
     if (!array.boolean && (!right || verdict.rounded)) verdict.slips = slipsLike(answer, shape, array.values, limits, units);
     if (verdict.state === "agrees") return verdict;
     if (!right && fits && printed && !tells && !verdict.slips.length && !nearest(answer, array.values, limits, printed.units).wrong.length) verdict.state = "few";
     if (right) return verdict;
-    function agrees(values, units) { return !nearest(answer, values, limits, units).wrong.length; }
+    const agrees = (values, units) => !nearest(answer, values, limits, units).wrong.length;
     if (array.values.length === expected.length) {
       verdict.inOrder = !fits && agrees(array.values, units);
-      pairs(array.shape.length).forEach(function (pair) {
-        var axes = array.shape.map(function (n, axis) { return axis === pair[0] ? pair[1] : axis === pair[1] ? pair[0] : axis; });
-        function turned(values) { return values && reordered(values, array.shape, axes); }
-        if (!same(axes.map(function (axis) { return array.shape[axis]; }), answer.shape)) return;
+      pairs(array.shape.length).forEach((pair) => {
+        const axes = array.shape.map((n, axis) => axis === pair[0] ? pair[1] : axis === pair[1] ? pair[0] : axis);
+        const turned = (values) => values && reordered(values, array.shape, axes);
+        if (!same(axes.map((axis) => array.shape[axis]), answer.shape)) return;
         if (agrees(turned(array.values), turned(units))) verdict.exchanged = pair;
       });
     }
     // What print() writes does not name its dtype: say so if float32 explains it. What is wrong in
     // float32, too, may be a variant of a slip.
     if (dtype === "float64" && !array.boolean && verdict.state !== "few" && !verdict.slips.length) {
-      var wide = limitsOf(example, answer, "float32");
+      const wide = limitsOf(example, answer, "float32");
       verdict.single = fits && !nearest(answer, array.values, wide, units).wrong.length;
       if (!verdict.single) verdict.slips = slipsLike(answer, shape, array.values, wide, units);
     }
-    verdict.other = example.answers.find(function (other) {
+    verdict.other = example.answers.find((other) => {
       return !other.written && other.boolean === array.boolean && same(other.shape, array.shape) && !same(other.expected, expected) &&
         !nearest(other, array.values, limitsOf(example, other, dtype), units).wrong.length;
     });
@@ -360,54 +354,51 @@ var bookChecker = (function () {
   // The array that is meant: the one of the name, or of the shape; rows that were printed one by one
   // are one array.
   function choose(arrays, answer) {
-    var rank = arrays[0].shape.length;
-    if (arrays.length > 1 && rank && rank < answer.shape.length && arrays.every(function (one) { return !one.name && same(one.shape, arrays[0].shape); })) {
-      var whole = Object.assign({}, arrays[0], {
-        shape: [arrays.length].concat(arrays[0].shape),
-        values: [].concat.apply([], arrays.map(function (one) { return one.values; })),
-        texts: [].concat.apply([], arrays.map(function (one) { return one.texts; }))
-      });
+    const rank = arrays[0].shape.length;
+    if (arrays.length > 1 && rank && rank < answer.shape.length && arrays.every((one) => !one.name && same(one.shape, arrays[0].shape))) {
+      const whole = {
+        ...arrays[0],
+        shape: [arrays.length, ...arrays[0].shape],
+        values: arrays.flatMap((one) => one.values),
+        texts: arrays.flatMap((one) => one.texts),
+      };
       if (same(whole.shape, answer.shape)) return whole;
     }
-    return arrays.find(function (one) { return one.name === answer.name; }) ||
-      arrays.find(function (one) { return same(one.shape, answer.shape) && one.boolean === answer.boolean; }) || arrays[0];
+    return arrays.find((one) => one.name === answer.name) ||
+      arrays.find((one) => same(one.shape, answer.shape) && one.boolean === answer.boolean) || arrays[0];
   }
 
-  var checker = { read: read, npy: npy, npz: npz, choose: choose, limitsOf: limitsOf, judge: judge };
+  const checker = { read, npy, npz, choose, limitsOf, judge };
   if (typeof document === "undefined") return checker;
 
   // The page.
 
-  function byId(name) { return document.getElementById("check-" + name); }
+  const byId = (name) => document.getElementById(`check-${name}`);
 
-  var root = document.currentScript.src.replace(/_static\/.*/, ""), loaded = {};
-  var example = byId("example"), what = byId("what"), dtype = byId("dtype"), output = byId("output");
-  var pick = byId("array"), box = document.getElementById("checker"), status = byId("status"), report = byId("report");
-  var key = "", arrays = null, file = "", byHand = false; // whether the reader has chosen the dtype
+  const root = document.currentScript.src.replace(/_static\/.*/, ""), loaded = {};
+  const example = byId("example"), what = byId("what"), dtype = byId("dtype"), output = byId("output");
+  const pick = byId("array"), box = document.getElementById("checker"), status = byId("status"), report = byId("report");
+  let key = "", arrays = null, file = "", byHand = false; // whether the reader has chosen the dtype
 
-  function fill(element, children) {
-    children.flat(Infinity).forEach(function (child) { if (child) element.append(child); });
-  }
+  const fill = (element, children) => element.append(...children.flat(Infinity).filter(Boolean));
 
-  function make(tag, attributes) {
-    var element = document.createElement(tag);
-    Object.keys(attributes || {}).forEach(function (name) { element.setAttribute(name, attributes[name]); });
-    fill(element, Array.prototype.slice.call(arguments, 2));
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    fill(element, children);
     return element;
   }
 
-  function code(text) { return make("code", {}, text); }
+  const code = (text) => make("code", {}, text);
 
-  function link(address, text) { return make("a", { href: root + address }, text); }
+  const link = (address, text) => make("a", { href: root + address }, text);
 
   // The nodes of a sentence, with what stands between them.
-  function listed(items, between) {
-    return items.reduce(function (all, item, i) { return all.concat(i ? [between] : [], item); }, []);
-  }
+  const listed = (items, between) => items.reduce((all, item, i) => all.concat(i ? [between] : [], item), []);
 
   // A text of the data as a sentence, d_k with its index.
   function sentence(text) {
-    return text.replace(/\.?$/, ".").split(/\b([A-Za-z]_[A-Za-z])\b/).map(function (part, i) {
+    return text.replace(/\.?$/, ".").split(/\b([A-Za-z]_[A-Za-z])\b/).map((part, i) => {
       return i % 2 ? [make("i", {}, part[0]), make("sub", {}, part[2])] : part;
     });
   }
@@ -416,200 +407,196 @@ var bookChecker = (function () {
   function shown(value, precision) {
     if (typeof value === "boolean") return value ? "True" : "False";
     if (value !== value) return "NaN";
-    var size = Math.abs(value), text = Number(size.toPrecision(precision));
+    const size = Math.abs(value);
+    let text = Number(size.toPrecision(precision));
     text = size === Infinity ? "∞" : size && size < 1e-4 ? text.toExponential() : String(text);
-    return (value < 0 ? "−" : "") + text.replace(/e([-+]?)(\d+)/, function (all, sign, exponent) {
-      return "×10" + (sign === "-" ? "⁻" : "") + exponent.replace(/\d/g, function (digit) { return "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]; });
+    return (value < 0 ? "−" : "") + text.replace(/e([-+]?)(\d+)/, (all, sign, exponent) => {
+      return `×10${sign === "-" ? "⁻" : ""}${exponent.replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit])}`;
     });
   }
 
   // Two numbers with as many digits as tell them apart.
   function apart(got, wanted) {
-    for (var precision = 5; precision < 17; precision++) {
-      if (shown(got, precision) !== shown(wanted, precision)) break;
-    }
+    let precision = 5;
+    while (precision < 17 && shown(got, precision) === shown(wanted, precision)) precision++;
     return [shown(got, precision), shown(wanted, precision)];
   }
 
-  function answers() { return loaded[example.value] && loaded[example.value].answers; }
+  const answers = () => loaded[example.value]?.answers;
 
-  function chosen() {
-    return answers().find(function (answer) { return answer.key === what.value; });
-  }
+  const chosen = () => answers().find((answer) => answer.key === what.value);
 
   function task(answer) {
-    var name = example.value, page = name + "/index.html", place = byId("task");
+    const name = example.value, page = `${name}/index.html`, place = byId("task");
     place.textContent = "";
     if (!answer.written) {
-      place.append(make("p", {}, link(page + "#" + answer.name, code(answer.name)), ", " + times(answer.shape) + ": " + answer.why));
+      place.append(make("p", {}, link(`${page}#${answer.name}`, code(answer.name)), `, ${times(answer.shape)}: ${answer.why}`));
       return;
     }
-    var given = answer.given.map(function (one) {
-      var from = one[1].replace(/^\[|\]$/g, "").replace(/\[.*/, "");
-      return [link(page + "#" + from, code(one[0] === one[1] ? one[0] : one[0] + " = " + one[1])), " " + times(one[2])];
+    const given = answer.given.map(([argument, value, shape]) => {
+      const from = value.replace(/^\[|\]$/g, "").replace(/\[.*/, "");
+      return [link(`${page}#${from}`, code(argument === value ? value : `${argument} = ${value}`)), ` ${times(shape)}`];
     });
-    var mine = answer.attention ? "my_attention" : "my_" + answer.written.replace(/\(.*/, "");
+    const mine = answer.attention ? "my_attention" : `my_${answer.written.replace(/\(.*/, "")}`;
     place.append(
       make("p", {}, "Call your function as ", code(answer.written), answer.part ? [" and give its ", code(answer.part)] : "", given.length ? " with " : ".", listed(given, ", "),
-        given.length && answer.shape ? ". The result is " + times(answer.shape) + "." : given.length ? "." : ""),
-      answer.raises ? "" : make("div", { "class": "highlight-python" }, make("pre", {},
+        given.length && answer.shape ? `. The result is ${times(answer.shape)}.` : given.length ? "." : ""),
+      answer.raises ? "" : make("div", { class: "highlight-python" }, make("pre", {},
         "from selfattn_ref.worked_examples import load\ncall = load(\"" + name + "\").calls[" + answer.call + "]\n" +
-        "print(" + mine + "(*call.args, **call.kwargs))")),
-      answer.raises ? "" : make("p", {}, "The arrays are NumPy’s: ", link(page + "#test", "lines for PyTorch and JAX"), " convert them.")
+        `print(${mine}(*call.args, **call.kwargs))`)),
+      answer.raises ? "" : make("p", {}, "The arrays are NumPy’s: ", link(`${page}#test`, "lines for PyTorch and JAX"), " convert them.")
     );
   }
 
   function say(mark, headline, rest) {
     status.textContent = "";
     status.className = mark === "✓" ? "right" : mark === "✗" ? "wrong" : "";
-    if (headline) status.append(make("strong", {}, mark && make("span", { "aria-hidden": "true" }, mark + " "), headline));
+    if (headline) status.append(make("strong", {}, mark && make("span", { "aria-hidden": "true" }, `${mark} `), headline));
     fill(status, [rest]);
   }
 
-  function entries(count) { return count === 1 ? "1 entry" : count + " entries"; }
+  const entries = (count) => count === 1 ? "1 entry" : `${count} entries`;
 
   function digitsGiven(printed) {
-    if (printed.scientific) return printed.digits + " digits";
-    return printed.digits === 1 ? "1 decimal" : printed.digits + " decimals";
+    if (printed.scientific) return `${printed.digits} digits`;
+    return printed.digits === 1 ? "1 decimal" : `${printed.digits} decimals`;
   }
 
   function headline(answer, array, verdict) {
-    var found = verdict.found, count = array.values.length, name = found && found.convention;
-    var follows = name ? [" It follows the convention ", make("b", {}, name), "."] : [];
-    var slip = verdict.slips && verdict.slips.length && !verdict.right ? [
-      " It is what the slip" + (verdict.slips.length > 1 ? "s " : " "), listed(verdict.slips.map(function (id) { return make("b", {}, id); }), " or "),
+    const found = verdict.found, count = array.values.length, name = found && found.convention;
+    const follows = name ? [" It follows the convention ", make("b", {}, name), "."] : [];
+    const slip = verdict.slips && verdict.slips.length && !verdict.right ? [
+      ` It is what the slip${verdict.slips.length > 1 ? "s " : " "}`, listed(verdict.slips.map((id) => make("b", {}, id)), " or "),
       verdict.slips.length > 1 ? " give." : " gives."] : [];
     if (verdict.state === "kind") {
       return answer.boolean ? say("✗", "Numbers, where True and False are expected.", " A mask of numbers means something else: it is added to the scores.")
         : say("✗", "True and False, where numbers are expected.");
     }
-    if (verdict.state === "agrees" && verdict.rounded) return say("✓", "Agrees in the " + digitsGiven(verdict.printed) + " that you gave.", follows);
-    if (verdict.state === "agrees") return say("✓", "Agrees.", [" " + (count === 1 ? "The entry is" : "All " + entries(count) + " are") +
-      (array.boolean ? " as expected." : " within what " + verdict.dtype + " allows.")].concat(follows));
+    if (verdict.state === "agrees" && verdict.rounded) return say("✓", `Agrees in the ${digitsGiven(verdict.printed)} that you gave.`, follows);
+    if (verdict.state === "agrees") return say("✓", "Agrees.", [" " + (count === 1 ? "The entry is" : `All ${entries(count)} are`) +
+      (array.boolean ? " as expected." : ` within what ${verdict.dtype} allows.`)].concat(follows));
     if (verdict.state === "few") return say("?", "Too few digits to tell.", " They fit, but so would wrong ones: give four digits or more.");
     if (verdict.state === "shape") {
       return say("✗", verdict.right || verdict.inOrder || verdict.exchanged ? "The right numbers in another shape." : "Another shape.",
-        [" Yours is " + times(array.shape) + ", expected is " + times(answer.shape) + "."].concat(verdict.right ? follows : slip));
+        [` Yours is ${times(array.shape)}, expected is ${times(answer.shape)}.`].concat(verdict.right ? follows : slip));
     }
     if (verdict.single && verdict.state === "differs") {
-      var button = make("button", { type: "button" }, "Compare as float32");
-      button.addEventListener("click", function () { dtype.value = "float32"; byHand = true; show(false); dtype.focus(); });
+      const button = make("button", { type: "button" }, "Compare as float32");
+      button.addEventListener("click", () => { dtype.value = "float32"; byHand = true; show(false); dtype.focus(); });
       return say("?", "Differs as float64, agrees as float32.", [" Was any of it computed in float32? ", button]);
     }
-    say("✗", "Differs in " + found.wrong.length + " of " + entries(count) + ".", slip);
+    say("✗", `Differs in ${found.wrong.length} of ${entries(count)}.`, slip);
   }
 
   function rowsOf(data, answer, array, verdict) {
-    var list = [], found = verdict.found;
-    function row(name) { list.push([name, Array.prototype.slice.call(arguments, 1)]); }
-    row("Read", (file ? file + (array.name && array.name + ".npy" !== file ? ", " + array.name : "") + ": " : "") + times(array.shape) +
-      (verdict.printed ? ", " + digitsGiven(verdict.printed) : ""));
+    const list = [], found = verdict.found;
+    const row = (name, ...parts) => list.push([name, parts]);
+    row("Read", (file ? file + (array.name && array.name + ".npy" !== file ? `, ${array.name}` : "") + ": " : "") + times(array.shape) +
+      (verdict.printed ? `, ${digitsGiven(verdict.printed)}` : ""));
     if (verdict.digits) {
-      row("Digits that agree", verdict.digits.all ? "all" + (verdict.printed ? " that you gave" : " that " + verdict.dtype + " holds")
+      row("Digits that agree", verdict.digits.all ? `all that ${verdict.printed ? "you gave" : verdict.dtype + " holds"}`
         : answer.expected.length === 1 ? String(verdict.digits.worst)
-        : verdict.digits.worst + " in the worst entry, " + verdict.digits.median + " in the median one");
+        : `${verdict.digits.worst} in the worst entry, ${verdict.digits.median} in the median one`);
     }
     if (found && !array.boolean) {
-      var worst = found.off.reduce(function (at, off, i) { return found.off[at] >= off || found.off[at] !== found.off[at] ? at : i; }, 0);
+      const worst = found.off.reduce((at, off, i) => found.off[at] >= off || found.off[at] !== found.off[at] ? at : i, 0);
       row("Largest difference", found.off[worst] === 0 ? "none" : shown(found.off[worst], 2) + place(worst, answer.shape, " at ") + ". Allowed: " +
-        shown(verdict.limits[worst], 2) + " in " + verdict.dtype + (verdict.units ? " and " + shown(verdict.units[worst], 2) + " for the last decimal" : "") + ".");
+        `${shown(verdict.limits[worst], 2)} in ${verdict.dtype}${verdict.units ? " and " + shown(verdict.units[worst], 2) + " for the last decimal" : ""}.`);
     }
     if (found && found.convention && verdict.state !== "few") {
-      var names = answer.conventions.map(function (one) { return one[0]; }).join(", ");
+      const names = answer.conventions.map((one) => one[0]).join(", ");
       row("Convention", make("b", {}, found.convention), ": ", sentence(found.why), " ",
-        found.wrong.length ? "This is the nearest; the output follows none of " + names + "." : "Good libraries differ here: " + names + " are all accepted.");
+        found.wrong.length ? `This is the nearest; the output follows none of ${names}.` : `Good libraries differ here: ${names} are all accepted.`);
     }
     if (verdict.slips && verdict.slips.length) {
-      row(verdict.right ? "More digits would tell it from" : "Looks like", make("ul", {}, verdict.slips.map(function (id) {
-        return make("li", {}, link("examples/slips.html#" + id, id), ": ", sentence(data.slips[id]));
-      })));
+      row(verdict.right ? "More digits would tell it from" : "Looks like", make("ul", {}, verdict.slips.map((id) => (
+        make("li", {}, link(`examples/slips.html#${id}`, id), ": ", sentence(data.slips[id]))
+      ))));
     }
     if (verdict.state === "shape" && verdict.right) row("To mend", "Leave out the axes of length 1, or add them.");
     if (verdict.exchanged) {
-      row("To mend", array.shape.length === 2 ? "Transpose it: then it agrees." : "Exchange the axes " + verdict.exchanged.join(" and ") + ": then it agrees.");
-    } else if (verdict.inOrder) row("To mend", "Reshape it to " + times(answer.shape) + ": then it agrees.");
+      row("To mend", array.shape.length === 2 ? "Transpose it: then it agrees." : `Exchange the axes ${verdict.exchanged.join(" and ")}: then it agrees.`);
+    } else if (verdict.inOrder) row("To mend", `Reshape it to ${times(answer.shape)}: then it agrees.`);
     if (answer.attention && !verdict.right && !verdict.single && !verdict.slips.length && !verdict.exchanged && !verdict.inOrder && !verdict.other && verdict.state !== "few") {
       row("Looks like", "none of the ", link("examples/slips.html", "known slips"), ".");
     }
     if (verdict.other) {
-      row("Looks like", make("a", { href: "#" + data.id + "." + verdict.other.key }, code(verdict.other.name)), " of this example.");
+      row("Looks like", make("a", { href: `#${data.id}.${verdict.other.key}` }, code(verdict.other.name)), " of this example.");
     }
     return list;
   }
 
-  function index(i, shape) {
-    return shape.map(function (size, axis) { return Math.floor(i / product(shape.slice(axis + 1))) % size; });
-  }
+  const index = (i, shape) => shape.map((size, axis) => Math.floor(i / product(shape.slice(axis + 1))) % size);
 
-  function place(i, shape, before) { return shape.length ? before + "[" + index(i, shape).join(", ") + "]" : ""; }
+  const place = (i, shape, before) => shape.length ? `${before}[${index(i, shape).join(", ")}]` : "";
 
   // What scrolls sideways is a stop for the keyboard.
   function scrolling() {
-    report.querySelectorAll(".table").forEach(function (one) {
-      var wide = one.scrollWidth > one.clientWidth;
+    for (const one of report.querySelectorAll(".table")) {
+      const wide = one.scrollWidth > one.clientWidth;
       if (wide) one.setAttribute("tabindex", "0");
       else one.removeAttribute("tabindex");
-    });
+    }
   }
 
   function matrix(array, verdict, answer) {
-    var shape = answer.shape, columns = shape.length ? shape[shape.length - 1] : 1;
-    var rows = shape.length > 1 ? shape[shape.length - 2] : 1, found = verdict.found, tables = [];
-    for (var start = 0; start < array.values.length; start += rows * columns) {
-      var head = make("tr", {}, shape.length > 1 ? make("td") : ""), body = make("tbody");
-      for (var c = 0; c < columns; c++) head.append(make("th", { scope: "col" }, String(c)));
-      for (var r = 0; r < rows; r++) {
-        var line = make("tr", {}, shape.length > 1 ? make("th", { scope: "row" }, String(r)) : "");
-        for (c = 0; c < columns; c++) {
-          var i = start + r * columns + c, wrong = found.wrong.indexOf(i) >= 0;
-          var both = wrong ? apart(array.values[i], found.wanted[i]) : [shown(array.values[i], 5)];
-          line.append(make("td", { "class": wrong ? "off" : "no" }, both[0],
-            wrong ? make("small", {}, make("span", { "aria-hidden": "true" }, "≠ "), make("span", { "class": "unseen" }, "differs from "), both[1]) : ""));
+    const shape = answer.shape, columns = shape.length ? shape.at(-1) : 1;
+    const rows = shape.length > 1 ? shape[shape.length - 2] : 1, found = verdict.found, tables = [];
+    for (let start = 0; start < array.values.length; start += rows * columns) {
+      const head = make("tr", {}, shape.length > 1 ? make("td") : ""), body = make("tbody");
+      for (let c = 0; c < columns; c++) head.append(make("th", { scope: "col" }, String(c)));
+      for (let r = 0; r < rows; r++) {
+        const line = make("tr", {}, shape.length > 1 ? make("th", { scope: "row" }, String(r)) : "");
+        for (let c = 0; c < columns; c++) {
+          const i = start + r * columns + c, wrong = found.wrong.includes(i);
+          const both = wrong ? apart(array.values[i], found.wanted[i]) : [shown(array.values[i], 5)];
+          line.append(make("td", { class: wrong ? "off" : "no" }, both[0],
+            wrong ? make("small", {}, make("span", { "aria-hidden": "true" }, "≠ "), make("span", { class: "unseen" }, "differs from "), both[1]) : ""));
         }
         body.append(line);
       }
-      var label = shape.length > 2 ? "[" + index(start, shape).slice(0, -2).join(", ") + "]" : "";
-      tables.push(make("div", { "class": "table", role: "group", "aria-label": ("Your numbers " + label).trim() },
-        make("table", { "class": "matrix" }, label ? make("caption", {}, label) : "", make("thead", {}, head), body)));
+      const label = shape.length > 2 ? `[${index(start, shape).slice(0, -2).join(", ")}]` : "";
+      tables.push(make("div", { class: "table", role: "group", "aria-label": `Your numbers ${label}`.trim() },
+        make("table", { class: "matrix" }, label ? make("caption", {}, label) : "", make("thead", {}, head), body)));
     }
-    return make("div", { "class": "slices" }, tables);
+    return make("div", { class: "slices" }, tables);
   }
 
   function oneByOne(array, verdict, answer) {
-    var found = verdict.found, few = found.wrong.slice(0, 50);
-    var titles = ["Entry", "Got", "Expected"].concat(array.boolean ? [] : ["Off by", "Allowed"]);
-    return make("details", {}, make("summary", {}, "Entry by entry"), make("div", { "class": "table", role: "group", "aria-label": "Entries that differ" },
-      make("table", { "class": "entry-list" },
-        make("thead", {}, make("tr", {}, titles.map(function (title) { return make("th", { scope: "col" }, title); }))),
-        make("tbody", {}, few.map(function (i) {
-          var cells = [shown(array.values[i], 17), shown(found.wanted[i], 17)];
+    const found = verdict.found, few = found.wrong.slice(0, 50);
+    const titles = ["Entry", "Got", "Expected"].concat(array.boolean ? [] : ["Off by", "Allowed"]);
+    return make("details", {}, make("summary", {}, "Entry by entry"), make("div", { class: "table", role: "group", "aria-label": "Entries that differ" },
+      make("table", { class: "entry-list" },
+        make("thead", {}, make("tr", {}, titles.map((title) => make("th", { scope: "col" }, title)))),
+        make("tbody", {}, few.map((i) => {
+          const cells = [shown(array.values[i], 17), shown(found.wanted[i], 17)];
           if (!array.boolean) cells.push(shown(found.off[i], 3), shown(verdict.limits[i] + (verdict.units ? verdict.units[i] : 0), 3));
-          return make("tr", {}, make("th", { scope: "row" }, place(i, answer.shape, "") || "–"), cells.map(function (cell) { return make("td", {}, cell); }));
-        })))), found.wrong.length > few.length ? make("p", {}, "and " + (found.wrong.length - few.length) + " more") : "");
+          return make("tr", {}, make("th", { scope: "row" }, place(i, answer.shape, "") || "–"), cells.map((cell) => make("td", {}, cell)));
+        })))), found.wrong.length > few.length ? make("p", {}, `and ${found.wrong.length - few.length} more`) : "");
   }
 
   function draw(answer, array, verdict) {
     headline(answer, array, verdict);
     if (verdict.state === "kind") return;
-    report.append(make("dl", {}, rowsOf(loaded[example.value], answer, array, verdict).map(function (row) {
-      return make("div", {}, make("dt", {}, row[0]), make("dd", {}, row[1]));
-    })));
+    report.append(make("dl", {}, rowsOf(loaded[example.value], answer, array, verdict).map(([name, parts]) => (
+      make("div", {}, make("dt", {}, name), make("dd", {}, parts))
+    ))));
     if (verdict.found && verdict.found.wrong.length && verdict.state !== "few") {
       report.append(matrix(array, verdict, answer), oneByOne(array, verdict, answer));
     }
     scrolling();
   }
 
-  function label(array, i) { return (array.name || "array " + (i + 1)) + ", " + times(array.shape); }
+  const label = (array, i) => `${array.name || "array " + (i + 1)}, ${times(array.shape)}`;
 
   // Judges what is there; fresh: the text or the file is new.
   function show(fresh) {
-    var answer = answers() && chosen();
+    const answer = answers() && chosen();
     if (!answer) return;
     report.textContent = "";
     byId("give").hidden = Boolean(answer.raises);
     if (answer.raises) {
-      return say("", "Nothing to paste: this call has to fail.", " Any error is a refusal, such as " + answer.raises + ": " + answer.why);
+      return say("", "Nothing to paste: this call has to fail.", ` Any error is a refusal, such as ${answer.raises}: ${answer.why}`);
     }
     if (fresh && !file) arrays = null;
     if (!file && !output.value.trim()) {
@@ -620,28 +607,27 @@ var bookChecker = (function () {
       if (!arrays) arrays = read(output.value);
     } catch (error) {
       pick.parentNode.hidden = true;
-      return say("✗", "Cannot be read.", " " + error.message);
+      return say("✗", "Cannot be read.", ` ${error.message}`);
     }
-    var several = arrays.length > 1, array = choose(arrays, answer);
+    const several = arrays.length > 1;
+    let array = choose(arrays, answer);
     if (several && (fresh || pick.length !== arrays.length)) {
-      pick.replaceChildren.apply(pick, arrays.map(function (one, i) { return make("option", { value: i }, label(one, i)); }));
+      pick.replaceChildren(...arrays.map((one, i) => make("option", { value: i }, label(one, i))));
       pick.value = String(Math.max(0, arrays.indexOf(array)));
     }
-    pick.parentNode.hidden = !several || arrays.indexOf(array) < 0;
+    pick.parentNode.hidden = !several || !arrays.includes(array);
     if (!pick.parentNode.hidden) array = arrays[Number(pick.value)];
-    if (fresh) {
-      if (array.dtype || !byHand) dtype.value = array.dtype || "float64";
-    }
+    if (fresh && (array.dtype || !byHand)) dtype.value = array.dtype || "float64";
     draw(answer, array, judge(loaded[example.value], answer, array, dtype.value));
   }
 
   function ask() {
     what.textContent = "";
-    answers().forEach(function (answer) {
-      var parts = (answer.written || "").split(/\(|\)$/), group = parts[0] || "Expected values";
+    for (const answer of answers()) {
+      const parts = (answer.written || "").split(/\(|\)$/), group = parts[0] || "Expected values";
       if (!what.lastChild || what.lastChild.label !== group) what.append(make("optgroup", { label: group }));
-      what.lastChild.append(make("option", { value: answer.key }, parts[0] ? "call " + answer.call + ": " + parts[1] + (answer.part ? ": " + answer.part : "") : answer.name));
-    });
+      what.lastChild.append(make("option", { value: answer.key }, parts[0] ? `call ${answer.call}: ${parts[1]}${answer.part ? ": " + answer.part : ""}` : answer.name));
+    }
     what.value = key;
     if (!what.value) what.selectedIndex = 0;
     task(chosen());
@@ -650,29 +636,29 @@ var bookChecker = (function () {
   }
 
   function load() {
-    var name = example.value;
+    const name = example.value;
     if (loaded[name]) return ask();
     what.textContent = "";
     byId("task").textContent = report.textContent = "";
-    var script = make("script", { src: root + "_static/checks/" + name + ".js" });
-    script.onerror = function () { say("✗", "The data of " + name + " could not be loaded.", ""); };
+    const script = make("script", { src: `${root}_static/checks/${name}.js` });
+    script.onerror = () => say("✗", `The data of ${name} could not be loaded.`, "");
     document.head.append(script);
   }
 
-  checker.take = function (data) {
+  checker.take = (data) => {
     loaded[data.id] = data;
     if (data.id === example.value) ask();
   };
 
   function remember() {
     try {
-      history.replaceState(null, "", "#" + example.value + (what.value ? "." + what.value : ""));
-    } catch (refused) { /* the address stays as it was */ }
+      history.replaceState(null, "", `#${example.value}${what.value ? "." + what.value : ""}`);
+    } catch { /* the address stays as it was */ }
   }
 
   // The address says what is chosen: #SA016, #SA016.1, #SA016.weights.
   function restore() {
-    var match = /^#(SA\d{3})(?:\.(\w+))?$/.exec(location.hash);
+    const match = /^#(SA\d{3})(?:\.(\w+))?$/.exec(location.hash);
     if (match && example.namedItem(match[1])) {
       example.value = match[1];
       key = match[2] || "";
@@ -680,38 +666,38 @@ var bookChecker = (function () {
     load();
   }
 
-  function take(given) {
+  async function take(given) {
     if (!given) return;
-    function failed(error) {
-      report.textContent = "";
-      say("✗", "Cannot be read.", " " + given.name + ": " + error.message);
-    }
-    var binary = /\.np[yz]$/i.test(given.name);
-    (binary ? given.arrayBuffer().then(/z$/i.test(given.name) ? npz : function (bytes) { return [npy(bytes)]; }) : given.text()).then(function (content) {
-      arrays = binary ? content : null;
+    const binary = /\.np[yz]$/i.test(given.name);
+    try {
+      const content = await (binary ? given.arrayBuffer() : given.text());
+      arrays = !binary ? null : /z$/i.test(given.name) ? await npz(content) : [npy(content)];
       file = binary ? given.name : "";
       output.value = binary ? "" : content;
       byHand = false;
       show(true);
-    }).catch(failed);
+    } catch (error) {
+      report.textContent = "";
+      say("✗", "Cannot be read.", ` ${given.name}: ${error.message}`);
+    }
   }
 
-  example.addEventListener("change", function () { key = ""; load(); remember(); });
-  what.addEventListener("change", function () { key = what.value; task(chosen()); pick.textContent = ""; show(false); remember(); });
-  dtype.addEventListener("change", function () { byHand = true; show(false); });
-  pick.addEventListener("change", function () { show(false); });
-  output.addEventListener("input", function () { file = ""; show(true); });
-  byId("file").addEventListener("change", function (event) { take(event.target.files[0]); event.target.value = ""; });
-  byId("choose").addEventListener("click", function () { byId("file").click(); });
-  byId("clear").addEventListener("click", function () { output.value = file = ""; arrays = null; byHand = false; show(true); output.focus(); });
-  box.addEventListener("dragover", function (event) { event.preventDefault(); box.classList.add("over"); });
-  box.addEventListener("dragleave", function () { box.classList.remove("over"); });
-  box.addEventListener("drop", function (event) {
+  example.addEventListener("change", () => { key = ""; load(); remember(); });
+  what.addEventListener("change", () => { key = what.value; task(chosen()); pick.textContent = ""; show(false); remember(); });
+  dtype.addEventListener("change", () => { byHand = true; show(false); });
+  pick.addEventListener("change", () => show(false));
+  output.addEventListener("input", () => { file = ""; show(true); });
+  byId("file").addEventListener("change", (event) => { take(event.target.files[0]); event.target.value = ""; });
+  byId("choose").addEventListener("click", () => byId("file").click());
+  byId("clear").addEventListener("click", () => { output.value = file = ""; arrays = null; byHand = false; show(true); output.focus(); });
+  box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
+  box.addEventListener("dragleave", () => box.classList.remove("over"));
+  box.addEventListener("drop", (event) => {
     if (!event.dataTransfer.files.length) return;
     event.preventDefault();
     take(event.dataTransfer.files[0]);
   });
-  ["drop", "dragend"].forEach(function (name) { box.addEventListener(name, function () { box.classList.remove("over"); }); });
+  for (const name of ["drop", "dragend"]) box.addEventListener(name, () => box.classList.remove("over"));
   addEventListener("hashchange", restore);
   addEventListener("resize", scrolling);
   report.addEventListener("toggle", scrolling, true); // what was folded had no width

@@ -22,7 +22,7 @@ const bookTrace = (() => {
         cell.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j)); });
         cell.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
         cell.addEventListener("click", () => {
-          const again = pinned && now && now.box === this && this.i === i && this.j === j;
+          const again = pinned && now?.box === this && this.i === i && this.j === j;
           hide();
           pinned = !again;
           if (!again) this.show(i, j);
@@ -33,7 +33,7 @@ const bookTrace = (() => {
         if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
         event.preventDefault();
         pinned = true;
-        const [down, right] = now && now.box === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
+        const [down, right] = now?.box === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
         this.show(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
       });
       element.addEventListener("focusout", (event) => { if (!panel.contains(event.relatedTarget)) hide(); });
@@ -189,8 +189,7 @@ const bookTrace = (() => {
     }
     if (outputs.length && boxes.length) {
       const first = document.querySelector(".output .traces, .drawing .traces");
-      const hint = first && first.closest(".highlight");
-      if (hint) hint.append(Object.assign(document.createElement("small"), { className: "hint", textContent: `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a number: what made it?` }));
+      first?.closest(".highlight")?.append(Object.assign(document.createElement("small"), { className: "hint", textContent: `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a number: what made it?` }));
     }
     panel.className = "trace";
     panel.setAttribute("role", "status");

@@ -181,7 +181,7 @@ const bookFigures = (() => {
       for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => this.put(JSON.parse(button.dataset.put), true);
       for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
       for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: "log" in input.dataset ? Number((10 ** input.value).toPrecision(3)) : Number(input.value) });
-      root.querySelector(".reset").onclick = () => { if (this.kind.stop) this.kind.stop(this); this.put(copy(this.start), true); };
+      root.querySelector(".reset").onclick = () => { this.kind.stop?.(this); this.put(copy(this.start), true); };
       const { handles = [] } = this.kind;
       this.handles = (typeof handles === "function" ? handles(this.data) : handles).map((one) => ({
         step: 0.1,
@@ -192,7 +192,7 @@ const bookFigures = (() => {
       }));
       for (const view of this.views) view.grips = this.handles.map((handle) => this.grip(view, handle));
       for (const view of this.views) view.switches = this.kind.switches ? this.table(view, this.kind.switches(this.data)) : [];
-      if (this.kind.begin) this.kind.begin(this);
+      this.kind.begin?.(this);
       addEventListener("hashchange", () => this.recall());
       this.tell();
       this.recall();
@@ -257,7 +257,7 @@ const bookFigures = (() => {
         cell.onclick = () => {
           const word = [...this.state[key]];
           word[place] = 1 - word[place];
-          this.put({ ...(also && also(i, j)), [key]: word.join("") }, true);
+          this.put({ ...also?.(i, j), [key]: word.join("") }, true);
         };
         cell.onkeydown = (event) => {
           const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
@@ -265,7 +265,7 @@ const bookFigures = (() => {
           event.preventDefault();
           if (!way) return cell.onclick();
           const next = cells.find((one) => one.place[0] === i + way[0] && one.place[1] === j + way[1]);
-          if (next) next.focus();
+          next?.focus();
         };
         cell.place = [i, j];
         cell.tell = () => cell.setAttribute("aria-checked", this.state[key][place] === "1");
@@ -344,7 +344,7 @@ const bookFigures = (() => {
         button.setAttribute("aria-pressed", Object.keys(puts).every((key) => same(puts[key], this.state[key])));
       }
       for (const input of this.root.querySelectorAll("input[data-key]")) {
-        const key = input.dataset.key, words = this.kind.dials && this.kind.dials[key];
+        const key = input.dataset.key, words = this.kind.dials?.[key];
         const text = words ? words(this.state, this.result) : number(this.state[key]);
         input.value = "log" in input.dataset ? Math.log10(this.state[key]) : this.state[key];
         input.setAttribute("aria-valuetext", text);
@@ -398,5 +398,5 @@ const bookFigures = (() => {
     for (const root of document.querySelectorAll(`[data-live="${name}"]`)) figures.push(new Figure(root, name));
   }
 
-  return { define, figures, kinds, number, vector, softmax, dot, make, pixel, calm };
+  return { define, figures, kinds, number, vector, softmax, dot, pixel, calm };
 })();

@@ -1,6 +1,6 @@
 // Mask: press a score to hide it; the weights, their sums and the output follow, by the rule or by a slip.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, softmax, dot } = bookFigures;
 
   // What goes into the softmax for a score and a mask of 1 and 0.
@@ -75,4 +75,4 @@
       return { row: (state.rule || "right") === "right" ? row : "", finding, rule: data.rules && data.rules[state.rule] };
     },
   });
-})();
+}

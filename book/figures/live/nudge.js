@@ -1,6 +1,6 @@
 // Nudge: turn one number of a model and see the loss; then let all of them go down their slopes.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, softmax, dot, pixel, calm } = bookFigures;
   const TURNS = 12; // of one run
 
@@ -103,4 +103,4 @@
       };
     },
   });
-})();
+}

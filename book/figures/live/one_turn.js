@@ -1,6 +1,6 @@
 // One turn: drag the query of a word; the lines of equal score and the weights follow.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, softmax, dot } = bookFigures;
   const REACH = 1.9, LONGEST = 5;
 
@@ -69,4 +69,4 @@
       };
     },
   });
-})();
+}

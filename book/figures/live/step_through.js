@@ -1,6 +1,6 @@
 // Step through: word by word, what is computed from scratch and what with a cache.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define } = bookFigures;
   const whole = (words) => Math.round(words); // an address may name any number
   const go = (figure, way) => {
@@ -52,4 +52,4 @@
       };
     },
   });
-})();
+}

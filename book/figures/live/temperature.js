@@ -1,6 +1,6 @@
 // Temperature: one dial; the weights of scores follow it from one choice to equal shares.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, vector, softmax, dot } = bookFigures;
   const short = (value) => String(Number(value.toPrecision(3)));
   const share = (value) => (value > 0 && value < 0.005 ? "< 0.01" : number(value)); // no weight is 0
@@ -39,4 +39,4 @@
       return said;
     },
   });
-})();
+}

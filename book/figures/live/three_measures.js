@@ -1,6 +1,6 @@
 // Three measures: drag a word; each measure says which of two it is most similar to.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, dot } = bookFigures;
   const MEASURES = ["dot", "cosine", "distance"];
   const HOW = { dot: "farther in bat’s direction", cosine: "the smaller angle wins", distance: "the shorter way wins" };
@@ -81,4 +81,4 @@
       return Object.fromEntries(MEASURES.map((name) => [name, { both: "shrugs", none: "cannot tell" }[best[name]] || `says ${best[name]}`]));
     },
   });
-})();
+}

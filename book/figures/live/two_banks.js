@@ -1,6 +1,6 @@
 // Two banks: drag a word; the weights follow, and the place where the word in question lands.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, vector, softmax, dot } = bookFigures;
 
   define("two_banks", {
@@ -51,4 +51,4 @@
       return said;
     },
   });
-})();
+}

@@ -1,6 +1,6 @@
 // Two matrices: drag where one sends a unit vector; its plane, the lines of equal score and the weights follow.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, vector, softmax, dot } = bookFigures;
   const REACH = 3.3, LONGEST = 3, SHEET = 8, STRONG = 4, ROLES = ["query", "key"], NAMES = ["cat", "it"];
 
@@ -83,4 +83,4 @@
       };
     },
   });
-})();
+}

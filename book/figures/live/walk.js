@@ -1,6 +1,6 @@
 // Walk: scores that grow with the width of a key, and their shares with and without the root.
-(() => {
-  "use strict";
+"use strict";
+{
   const { define, number, softmax, pixel } = bookFigures;
 
   // Where a walk is after some steps: each bit of its digits is one, up or down.
@@ -52,4 +52,4 @@
       slope: number(Math.max(...slopes[0]), 3), slope_tamed: number(Math.max(...slopes[1]), 3),
     }),
   });
-})();
+}
