@@ -139,7 +139,8 @@ def show(example_id: str) -> int:
     for title, values in (("Inputs", example.inputs), ("Expected values", example.expected)):
         print(f"\n{title}")
         for name, value in values.items():
-            print(f"\n  {name}: {example.descriptions[name]}")
+            axes = ", ".join(axis.name for axis in example.axes[name])
+            print(f"\n  {name}{axes and f' ({axes})'}: {example.descriptions[name]}")
             with np.printoptions(precision=6, linewidth=92):
                 print("    " + str(value).replace("\n", "\n    "))
     if example.calls:

@@ -325,13 +325,19 @@ class TestListAndShow:
         assert out.startswith(f"{example!r}\n{example.why}\n")
         assert "\n\nInputs\n" in out
         for name, value in {**example.inputs, **example.expected}.items():
-            assert f"\n  {name}: {example.descriptions[name]}\n    {str(value)[:2]}" in out
+            assert f": {example.descriptions[name]}\n    {str(value)[:2]}" in out
         for call in example.calls:
             assert f"\n  {repr(call).removeprefix(f'{example_id}: ')}" in out
         assert out.splitlines()[-2:] == [
             f"To cite: {example_id}@{selfattn_ref.__version__}#sha256:{example.digest}",
             f"The file: {example.swhid} (changes with its prose; the digest does not)",
         ]
+
+    def test_an_array_has_the_names_of_its_axes_and_a_number_has_none(self, run):
+        _, out, _ = run("show", "SA013")
+        assert "\n  weights (scale, query, key): Softmax of" in out
+        _, out, _ = run("show", "SA005")
+        assert "\n  total: " in out
 
     def test_a_console_that_knows_ascii_only_gets_the_rest(self, tmp_path):
         done = in_shell("show", "SA020", cwd=tmp_path, PYTHONIOENCODING="ascii")
