@@ -80,18 +80,12 @@ def known(root: Path) -> tuple[str, Counter[str] | None]:
 def collect(root: Path) -> None:
     """Let pytest collect the cases in a process beside, unless they are known."""
     if known(root)[1] is None and root not in COLLECTING:
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "--collect-only",
-            "-qq",
-            "-p",
-            "no:cacheprovider",
-        ]
+        options = ("--collect-only", "-qq", "-p", "no:cacheprovider")
+        folders = [f"tests/{name}" for name in COLLECTED]
         COLLECTING[root] = subprocess.Popen(
-            [*command, *(f"tests/{name}" for name in COLLECTED)],
+            [sys.executable, "-m", "pytest", *options, *folders],
             cwd=root,
+            stdin=subprocess.DEVNULL,  # that of the build says when it has to end
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
