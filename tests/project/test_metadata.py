@@ -1,5 +1,6 @@
 """What the repository says about itself, where it can be looked up: one version, one tree."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -8,12 +9,15 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+import rjsmin
 import yaml
+from pygments.lexers import JavascriptLexer
+from pygments.token import Comment, String
 
 import selfattn_ref
 from press.build.check_html import POLICY
 from press.site import citation
-from tests.pages.sources import ROOT
+from tests.pages.sources import BOOK, ROOT
 
 VERSION = selfattn_ref.__version__
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -216,3 +220,58 @@ class TestLayout:
         assert folders(tmp_path) == set()
         (tmp_path / "new" / "module.py").touch()
         assert folders(tmp_path) == {"new"}
+
+
+def sources(ending):
+    """Return the files of the book and of its machine whose names end so."""
+    rooms = (ROOT / name for name in ("book", "press", "tools"))
+    return sorted(path for room in rooms if room.is_dir() for path in room.rglob(f"*{ending}"))
+
+
+def lengths(code):
+    """Return the name of each function, and how many lines it has without its docstring."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            said = node.body[0] if ast.get_docstring(node) is not None else None
+            spoken = said.end_lineno - said.lineno + 1 if said else 0
+            found.append((node.name, node.end_lineno - node.lineno + 1 - spoken))
+    return found
+
+
+def pieces(script):
+    """Return a script without comments and spaces, and its texts and patterns as they are."""
+    tokens = [pair for pair in JavascriptLexer().get_tokens(script) if pair[0] not in Comment]
+    code = re.sub(r"\s", "", "".join(value for _, value in tokens))
+    return code, [value for kind, value in tokens if kind in String]
+
+
+class TestStyle:
+    def test_no_function_is_longer_than_80_lines(self):
+        found = [
+            (path.name, *one) for path in sources(".py") for one in lengths(path.read_text("utf-8"))
+        ]
+        assert len(found) > 100
+        assert [one for one in found if one[-1] > 80] == []
+
+    def test_lines_are_counted_without_the_docstring_and_with_functions_inside(self):
+        code = 'def outer():\n  """Say\n\n  more."""\n  def inner():\n    pass\n  return 1\n'
+        assert lengths(code) == [("outer", 4), ("inner", 2)]
+
+    @pytest.mark.parametrize("path", sorted(BOOK.rglob("*.css")), ids=lambda path: path.name)
+    def test_a_line_of_a_stylesheet_has_at_most_100_characters(self, path):
+        lines = path.read_text("utf-8").splitlines()
+        assert [line for line in lines if len(line) > 100] == []
+
+    @pytest.mark.parametrize("path", sources(".js"), ids=lambda path: path.name)
+    def test_scripts_declare_with_const_and_let(self, path):
+        assert re.findall(r"^.*\bvar\s.*$", path.read_text("utf-8"), re.M) == []
+
+    @pytest.mark.parametrize("path", sorted(BOOK.rglob("*.js")), ids=lambda path: path.name)
+    def test_a_script_loses_nothing_but_spaces_and_comments_on_its_way_to_the_site(self, path):
+        script = path.read_text("utf-8")
+        assert pieces(rjsmin.jsmin(script)) == pieces(script)
+
+    def test_a_space_that_is_lost_in_a_text_is_noticed(self):
+        assert pieces("f(`a b`)") != pieces("f(`ab`)")
+        assert pieces("f( `a b` ) // said") == pieces("f(`a b`)")
