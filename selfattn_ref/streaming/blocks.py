@@ -443,8 +443,12 @@ class _Plan:
         place += _kernels.summed(block, place.shape)
 
     def scaled_query(self, here: Index) -> Array:
-        """Return a block of queries, times the scale: cheaper than to scale the scores."""
-        return np.asarray(self.given.scale * self.part(self.given.query, here))
+        """Return a block of queries, times the scale: cheaper than to scale the scores.
+
+        It has all leading axes, and so have the scores: values may have some of their own.
+        """
+        rows = self.given.scale * self.part(self.given.query, here)
+        return np.broadcast_to(rows, (*self.leading[self.outer :], *rows.shape[-2:]))
 
     def adjusted(self, scaled: Array, here: Index, there: Index) -> Array:
         """Cap a block of scaled scores and add its bias, in place."""

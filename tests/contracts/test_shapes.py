@@ -37,6 +37,37 @@ def test_each_leading_index_is_by_itself(call):
         close(result, expected)
 
 
+def leading(call):
+    """Return the arrays that may have leading axes of their own, as d_output may not."""
+    arrays = {name: entry.axes for name, entry in call.parameters.items() if entry.axes}
+    return [name for name, axes in arrays.items() if axes[0] == "..." and name != "d_output"]
+
+
+def added_up(array, shape):
+    """Return an array, summed over the axes that another shape lacks or has stretched."""
+    array = array.sum(axis=tuple(range(array.ndim - len(shape))))
+    stretched = tuple(i for i, size in enumerate(shape) if size != array.shape[i])
+    return array.sum(axis=stretched, keepdims=True)
+
+
+# These want arrays of one shape, and positions those of the rows that are rotated.
+ALIKE = {"softmax_vjp", "rotate_pairs", "bits_per_token", "cross_entropy", "perplexity"}
+
+
+@pytest.mark.parametrize(
+    "call", [c for c in CALLS if len(leading(c)) > 1 and c.name not in ALIKE], ids=str
+)
+def test_leading_axes_broadcast_and_gradients_of_what_was_broadcast_are_added_up(call):
+    full = call.arguments((3, 2))
+    for whole in leading(call):  # the others have fewer axes, or axes of length one
+        others = [name for name in leading(call) if name != whole and name in full]
+        for cuts in ([np.s_[:1], np.s_[0]], [np.s_[:, :1], np.s_[0, 0]], [np.s_[0], np.s_[:, :1]]):
+            parts = {name: full[name][cuts[i % 2]] for i, name in enumerate(others)}
+            wide = {name: np.broadcast_to(part, full[name].shape) for name, part in parts.items()}
+            for result, expected in zip(call(**full | parts), call(**full | wide), strict=True):
+                close(result, added_up(expected, result.shape), case=(whole, cuts))
+
+
 @pytest.mark.parametrize("call", ARRAYS, ids=str)
 def test_axes_may_be_empty(call):
     given = {name for name, entry in call.parameters.items() if entry.given}
