@@ -63,12 +63,6 @@ class TestCrossEntropy:
     def test_hand_computed(self, logits, targets, expected):
         assert cross_entropy(logits, targets) == pytest.approx(expected, rel=4 * EPS, abs=1e-16)
 
-    @given(st.floats(-1e6, 1e6), SEEDS)
-    def test_adding_the_same_to_every_logit_changes_nothing(self, shift, seed):
-        logits, targets = normal(3, 5, seed=seed), [4, 0, 2]
-        wrong = abs(cross_entropy(logits + shift, targets) - cross_entropy(logits, targets))
-        assert wrong <= 8 * EPS * (5 + abs(shift))
-
     @pytest.mark.parametrize(
         "logits, target, expected",
         [
@@ -130,10 +124,6 @@ class TestPerplexity:
         expected = mp50.root(reciprocals, len(rows))
         wrong = abs(perplexity(logits, targets) - expected) / expected
         assert wrong <= 4 * EPS * (1 + np.abs(logits).max())
-
-    @pytest.mark.parametrize("V", [1, 2, 3, 8, 50_257])
-    def test_guessing_among_v_tokens_gives_v(self, V):
-        assert perplexity(np.zeros((3, V)), [0, V // 2, V - 1]) == pytest.approx(V, rel=1e-14)
 
     def test_it_is_not_the_geometric_mean_of_the_probabilities(self):
         # The reciprocals of ½ and ⅛ are 2 and 8, their geometric mean 4.

@@ -21,13 +21,6 @@ class TestScaledScores:
         np.testing.assert_array_equal(scores, [[25.5, -1.0]])
 
     @pytest.mark.parametrize(
-        "lead_q, lead_k", [((), ()), ((2,), ()), ((), (2,)), ((11, 1), (2,)), ((11, 2), (11, 2))]
-    )
-    def test_compares_every_query_with_every_key(self, lead_q, lead_k):
-        query, key = normals((*lead_q, 3, 5), (*lead_k, 7, 5))
-        close(scaled_scores(query, key), loops.scaled_scores(query, key), 1e-13)
-
-    @pytest.mark.parametrize(
         "scale", [0, 1, -2.5, 1e-3, np.float32(0.5), np.array(0.5), Fraction(1, 4)]
     )
     def test_a_scale_replaces_the_root(self, scale):
@@ -48,36 +41,15 @@ class TestScaledScores:
         scores = scaled_scores(np.ones((3, 0)), np.ones((7, 0)), scale=1)
         np.testing.assert_array_equal(scores, np.zeros((3, 7)))
 
-    def test_float16_is_multiplied_in_float32(self):
-        # 257 products of 16·16 add up to 65792 > 65504, the largest float16; divided by √257,
-        # 4104.0 is within range, and the nearest float16 is 4104.
-        sixteens = np.full((1, 257), 16.0, np.float16)
-        assert scaled_scores(sixteens, sixteens).item() == 4104.0
-
-    def test_16_bits_are_rounded_once(self):
-        # The query would not be float16 any more after a third of it is taken.
-        query = np.arange(1, 60, dtype=np.float16)[:, np.newaxis]
-        key = np.arange(1, 30, dtype=np.float16)[:, np.newaxis]
-        exact = np.multiply.outer(np.arange(1, 60), np.arange(1, 30)) / 3
-        scores = scaled_scores(query, key, scale=1 / 3)
-        np.testing.assert_array_equal(scores, exact.astype(np.float16))
-
     def test_an_overflow_is_an_infinity(self):
         scores = scaled_scores([[1e200]], [[1e200], [-1e200], [np.nan]], scale=2)
         np.testing.assert_array_equal(scores, [[np.inf, -np.inf, np.nan]])
-
-    @given(x=matrices())
-    def test_swapping_queries_and_keys_transposes_the_scores(self, x):
-        y = x[::-1] * 0.5 + 1
-        np.testing.assert_allclose(
-            scaled_scores(x, y), scaled_scores(y, x).T, rtol=1e-12, atol=1e-9
-        )
 
 
 class TestSoftCap:
     def test_bends_by_the_hyperbolic_tangent(self):
         scores = normal(3, 5) * 100
-        expected = loops.along_axis(lambda row: [30 * math.tanh(x / 30) for x in row], scores, -1)
+        expected = [[30 * math.tanh(score / 30) for score in row] for row in scores]
         np.testing.assert_allclose(soft_cap(scores, 30), expected, rtol=1e-15)
 
     def test_infinities_land_on_the_cap(self):
@@ -91,16 +63,3 @@ class TestSoftCap:
         assert (np.abs(capped) <= cap).all()
         assert (np.abs(capped) <= np.abs(scores) * (1 + 1e-15)).all()
         assert (np.diff(capped.ravel()[np.argsort(scores, axis=None)]) >= 0).all()
-
-    def test_scores_much_smaller_than_the_cap_hardly_change(self):
-        # tanh(x) = x − x³/3 + …: for x = 1e-4 the relative change is 3.3e-9.
-        assert 1 - soft_cap([0.01], 100.0).item() / 0.01 == pytest.approx(1e-8 / 3, rel=1e-6)
-
-    @pytest.mark.parametrize("shape", [(), (5,), (2, 3, 5), (0, 3)])
-    def test_the_shape_stays(self, shape):
-        assert soft_cap(np.ones(shape), 2.0).shape == shape
-
-    def test_float16_is_bent_in_float32(self):
-        # The cap is beyond float16. 1e5 tanh(0.6) = 53704.96, and float16 counts in steps of 32
-        # there: 53696.
-        assert soft_cap(np.array([60000.0], np.float16), 1e5).item() == 53696.0

@@ -95,14 +95,6 @@ class TestStreamingAttention:
             found = streaming_attention_vjp(*qkv, d_output, **blocks)
             all_close([*found, found.d_bias], [*expected, expected.d_bias], case=block_size)
 
-    def test_leading_axes_broadcast(self):
-        query, key, value = normals((2, 1, TQ, DK), (3, TK, DK), (2, 1, TK, DV))
-        expected = loops.attention(query, key, value)
-        for block_size in SIZES:
-            close(streaming_attention(query, key, value, block_size=block_size), expected)
-        state = attention_state(query, key, value)
-        assert state.shift.shape == state.total.shape == (2, 3, TQ, 1)
-
     @pytest.mark.parametrize(
         "shapes", [[(3, 2, 400, 2), (3, 2, 300, 2)], [(5, 90, 1, 2), (5, 90, 300, 2)]]
     )
@@ -124,23 +116,9 @@ class TestStreamingAttention:
             found = streaming_attention_vjp(*arrays, **options)
             all_close(found, expected, 10 * tolerance)
 
-    def test_half_precision_does_not_overflow_in_the_sums(self):
-        ones, value = np.ones((1, 1), np.float16), np.full((5000, 1), 60000, np.float16)
-        output = streaming_attention(ones, np.zeros((5000, 1), np.float16), value)
-        np.testing.assert_array_equal(output, [[np.float16(60000)]])
-
 
 class TestAccuracy:
     """At most 4 ε (1 + max |score|) of max |value|, against 50 digits."""
-
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    @pytest.mark.parametrize("spread", [0.1, 1.0, 10.0, 100.0])
-    def test_whatever_the_size_of_the_scores(self, dtype, spread):
-        query, key, value = normals((5, 4), (23, 4), (23, 3), dtype=dtype)
-        query, key = query * dtype(spread), key * dtype(spread)  # scores up to some 10⁴
-        for block_size in [(5, 1), (3, 8), None]:
-            output = streaming_attention(query, key, value, block_size=block_size)
-            assert digits.attention_error(output, query, key, value) <= 4, block_size
 
     @pytest.mark.parametrize("order", [1, -1])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -291,16 +269,6 @@ class TestMasking:
             close(output[:4], expected[:4], case=block_size)  # query 3 sees keys up to 5
             assert np.isnan(output[6]).all() or where == "value" or bad == -np.inf
 
-    @pytest.mark.parametrize("block_size", [1, 4, None])
-    def test_a_value_that_is_seen_shows_in_its_column_only(self, block_size):
-        query, key, value, _ = inputs()
-        value[2, 1], value[4, 3] = np.nan, np.inf
-        output = streaming_attention(query, key, value, causal=True, block_size=block_size)
-        close(output, scaled_dot_product_attention(query, key, value, causal=True))
-        assert np.isnan(output[2:, 1]).all()
-        assert np.isinf(output[4:, 3]).all()
-        assert np.isfinite(output[:2]).all()
-
     def test_large_values_beside_ones_that_are_not_finite(self):
         value = np.full((10, 3), 1e38, np.float32)
         value[4, 1], value[7, 2] = np.inf, np.nan
@@ -335,18 +303,6 @@ class TestMasking:
         close(streaming_attention(*qkv, **options), attend(*qkv, mask=mask))
         gradients = streaming_attention_vjp(*qkv, d_output, **options)
         all_close(gradients, pull_back(*qkv, d_output, mask=mask))
-
-    @pytest.mark.parametrize("block_size", FEW)
-    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-    def test_what_is_hidden_neither_gets_nor_gives_a_gradient(self, bad, block_size):
-        arrays, mask = inputs(), some(TQ, TK)
-        mask[:, 8] = mask[2, :] = False
-        expected = pull_back(*arrays, mask=mask)
-        query, key, value, d_output = arrays
-        key[8] = value[8] = query[2] = d_output[2] = bad
-        found = streaming_attention_vjp(*arrays, mask=mask, block_size=block_size)
-        all_close(found, expected)
-        assert not any(row.any() for row in (found[0][2], found[1][8], found[2][8]))
 
     @pytest.mark.parametrize("block_size", FEW)
     def test_a_bad_query_shows_only_at_the_keys_it_sees(self, block_size):
@@ -472,12 +428,6 @@ class TestAttentionState:
             result = part.merge(result)
         return result
 
-    @given(blocks=states(2))
-    def test_merge_commutes_to_the_last_bit(self, blocks):
-        a, b = (AttentionState.of(*block) for block in blocks)
-        for field in ("shift", "total", "output"):
-            np.testing.assert_array_equal(getattr(a.merge(b), field), getattr(b.merge(a), field))
-
     @pytest.mark.parametrize("score", [-1e4, -1000.0, 0.0, 1e4])
     def test_a_state_that_has_seen_no_key_changes_nothing(self, score):
         nothing = attention_state([[1.0]], np.zeros((0, 1)), np.zeros((0, 1)))
@@ -502,15 +452,6 @@ class TestAttentionState:
         np.testing.assert_array_equal(one.merge(other).output, [[np.nan], [2.0]])
         np.testing.assert_array_equal(other.merge(one).output, [[np.nan], [2.0]])
 
-    def test_leading_axes_of_scores_and_values_broadcast(self):
-        state = AttentionState.of(*normals((2, 4), (3, 4, 1)))
-        assert state.total.shape == state.output.shape == (3, 2, 1)
-
-    def test_the_fields_cannot_be_replaced(self):
-        state = AttentionState.of([[0.0]], [[1.0]])
-        with pytest.raises(AttributeError):
-            state.total = 1
-
     @pytest.mark.parametrize("cut", [0, 1, 4, 10, 11])
     def test_keys_that_are_split_merge_to_the_whole(self, cut):
         query, key, value, _ = inputs()
@@ -522,10 +463,6 @@ class TestAttentionState:
             new = attention_state(query, key[cut:], value[cut:], offset=4 - cut, **options)
             close(old.merge(new).output, expected, 1e-11)
             close(new.merge(old).output, expected, 1e-11)
-
-    def test_the_log_sum_exp_is_that_of_the_scores(self):
-        state = attention_state([[1.0], [2.0]], [[0.0], [math.log(2)]], [[1.0], [1.0]])
-        close(state.log_sum_exp, [math.log(3), math.log(5)])
 
     @pytest.mark.parametrize("score", [-1e4, -50.0, 3.0, 50.0, 1e4])
     @pytest.mark.parametrize("block_size", [1, 2, None])
@@ -557,22 +494,6 @@ class TestAttentionState:
 
 
 class TestStreamingAttentionVjp:
-    @pytest.mark.parametrize("shape", SHAPES)
-    def test_axes_along_which_arguments_were_broadcast_are_summed_over(self, shape):
-        shapes = (2, 1, TQ, DK), (3, 1, 1, TK, DK), (TK, DV), (3, 2, 2, TQ, DV)
-        query, *others = normals(*shapes)
-        arrays, mask = [np.broadcast_to(query, (2, 2, TQ, DK)), *others], some(*shape)
-        expected = scaled_dot_product_attention_vjp(*arrays, mask=mask)
-        for block_size in FEW:
-            found = streaming_attention_vjp(*arrays, mask=mask, block_size=block_size)
-            all_close(found, expected, case=block_size)
-
-    @pytest.mark.parametrize("scale", [0, -0.5, 2.0])
-    def test_any_finite_scale(self, scale):
-        arrays = inputs()
-        found = streaming_attention_vjp(*arrays, scale=scale, block_size=2)
-        all_close(found, pull_back(*arrays, scale=scale))
-
     @pytest.mark.parametrize("spread", [1.0, 30.0])
     def test_a_saved_state_gives_the_same_gradients_merged_or_not(self, spread):
         query, key, value, d_output = inputs()

@@ -36,6 +36,12 @@ def same_bits(result, expected):
     return result.tobytes() == expected.tobytes()
 
 
+def require_same_bits(results, expected, case=""):
+    """Require several results, arrays or numbers, to agree in dtype, shape and every bit."""
+    for result, other in zip(results, expected, strict=True):
+        assert same_bits(np.asarray(result), np.asarray(other)), case
+
+
 def close(result, expected, tolerance=1e-12, case=""):
     """Require two arrays to agree in shape and, up to rounding, in every number."""
     assert np.shape(result) == np.shape(expected), case

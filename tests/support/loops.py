@@ -60,29 +60,6 @@ def softmax_of_list(scores):
     return [power / whole for power in powers]
 
 
-def log_softmax_of_list(scores):
-    """Return the logarithms of the weights of one row."""
-    if all(score == -math.inf for score in scores):
-        return [-math.inf for _ in scores]
-    if any(math.isnan(score) or score == math.inf for score in scores):
-        return [math.nan for _ in scores]
-    highest = max(scores)
-    rest = math.log(math.fsum(math.exp(score - highest) for score in scores))
-    return [score - highest - rest for score in scores]
-
-
-def along_axis(of_list, array, axis):
-    """Apply a function of a list to every line of an array along `axis`."""
-    array = _floats(array)
-    axis %= array.ndim
-    result = np.empty(array.shape)
-    for index in indices(array.shape[:axis] + array.shape[axis + 1 :]):
-        line = [(*index[:axis], i, *index[axis:]) for i in range(array.shape[axis])]
-        for place, number in zip(line, of_list([array[p].item() for p in line]), strict=True):
-            result[place] = number
-    return result
-
-
 def pairwise(of_rows, x, y):
     """Apply a function of two lists to every row of `x` with every row of `y`."""
     x, y = _floats(x), _floats(y)
@@ -98,16 +75,6 @@ def pairwise(of_rows, x, y):
 def dot(x, y):
     """Return the dot product of two lists."""
     return total(a * b for a, b in zip(x, y, strict=True))
-
-
-def cosine(x, y):
-    """Return the cosine of the angle between two lists (of moderate size)."""
-    return dot(x, y) / (math.sqrt(dot(x, x)) * math.sqrt(dot(y, y)))
-
-
-def distance(x, y):
-    """Return the Euclidean distance of two lists (of moderate size)."""
-    return math.sqrt(math.fsum((a - b) ** 2 for a, b in zip(x, y, strict=True)))
 
 
 def scaled_scores(query, key, scale=None):
@@ -152,13 +119,6 @@ def attention(query, key, value, mask=None, bias=None, scale=None, soft_cap=None
             if at(allowed, (*seats, i, j))
         )
     return result
-
-
-def matmul(x, w):
-    """Return the rows of `x` times the matrix `w`."""
-    w = _floats(w)
-    columns = np.array([[w[i, j].item() for i in range(w.shape[0])] for j in range(w.shape[1])])
-    return pairwise(dot, x, columns)
 
 
 def visible(i, j, left, right, offset):

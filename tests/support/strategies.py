@@ -1,7 +1,5 @@
 """What hypothesis draws: scores, masks, and whole attention problems of every small shape."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -26,34 +24,11 @@ def scores_and_masks(draw):
     return scores, draw(hnp.arrays(np.bool_, scores.shape))
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The three arrays of an attention problem without leading axes, and its mask."""
-
-    query: np.ndarray
-    key: np.ndarray
-    value: np.ndarray
-    mask: np.ndarray
-
-    @property
-    def arrays(self):
-        """Return what is passed by position."""
-        return self.query, self.key, self.value
-
-
 @st.composite
-def problems(draw, *, square=False):
-    """Draw queries, keys, values of moderate size, and a mask."""
-    queries, width, value_width = draw(SIZES), draw(SIZES), draw(SIZES)
-    keys = queries if square else draw(SIZES)
+def problems(draw):
+    """Draw queries, keys and values of moderate size, as one tuple, and a mask."""
+    queries, keys, width, value_width = (draw(SIZES) for _ in range(4))
     numbers = st.floats(-30, 30, width=32)
-
-    def array(*shape):
-        return draw(hnp.arrays(np.float64, shape, elements=numbers))
-
-    return Problem(
-        query=array(queries, width),
-        key=array(keys, width),
-        value=array(keys, value_width),
-        mask=draw(hnp.arrays(np.bool_, (queries, keys))),
-    )
+    shapes = (queries, width), (keys, width), (keys, value_width)
+    arrays = tuple(draw(hnp.arrays(np.float64, shape, elements=numbers)) for shape in shapes)
+    return arrays, draw(hnp.arrays(np.bool_, (queries, keys)))
