@@ -1,7 +1,6 @@
 """The theorems of the Concepts part. The docstring of a class begins with the theorem's label."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,16 +21,14 @@ class TestConvexHull:
         scores=hnp.arrays(np.float64, (2, 5), elements=st.floats(-30, 30)),
         direction=hnp.arrays(np.float64, 3, elements=st.floats(-1, 1)),
     )
-    def test_no_direction_is_left(
-        self, words: np.ndarray, scores: np.ndarray, direction: np.ndarray
-    ) -> None:
+    def test_no_direction_is_left(self, words, scores, direction):
         context = attention_weights(scores) @ words
         for row in context:
             along = math.fsum(row * direction)
             extremes = [math.fsum(word * direction) for word in words]
             assert min(extremes) - 1e-10 <= along <= max(extremes) + 1e-10
 
-    def test_shares_that_do_not_add_up_to_one_leave_the_hull(self) -> None:
+    def test_shares_that_do_not_add_up_to_one_leave_the_hull(self):
         # What the source does before it normalizes: 1 bat + cos 45° cave, with bat (3, 3).
         words = np.array([[3.0, 3.0], [4.0, 0.0]])
         mixture = np.array([1.0, math.sqrt(0.5)]) @ words
@@ -45,9 +42,7 @@ class TestNoMutualPreference:
         words=hnp.arrays(np.float64, (5, 3), elements=COORDINATES),
         amounts=hnp.arrays(np.float64, 5, elements=st.floats(-1, 1)),
     )
-    def test_two_words_never_both_prefer_the_other(
-        self, words: np.ndarray, amounts: np.ndarray
-    ) -> None:
+    def test_two_words_never_both_prefer_the_other(self, words, amounts):
         scores = dot_similarity(words)
         rounding = 1e-12 * (1 + scores.diagonal().max())
         assert amounts @ scores @ amounts >= -25 * rounding
@@ -55,7 +50,7 @@ class TestNoMutualPreference:
         assert (scores <= (own[:, None] + own) / 2 + rounding).all()
         assert (scores <= np.maximum(own[:, None], own) + rounding).all()
 
-    def test_a_matrix_between_the_words_breaks_it(self) -> None:
+    def test_a_matrix_between_the_words_breaks_it(self):
         swap = np.array([[0.0, 1.0], [1.0, 0.0]])
         scores = np.eye(2) @ swap @ np.eye(2).T
         assert scores[0, 1] > max(scores[0, 0], scores[1, 1])
@@ -65,7 +60,7 @@ class TestSoftmaxMaximizes:
     """thm-softmax-maximizes: softmax maximizes the mean score plus temperature times entropy."""
 
     @staticmethod
-    def free_energy(shares: list[float], scores: list[float], temperature: float) -> float:
+    def free_energy(shares, scores, temperature):
         mean = math.fsum(p * s for p, s in zip(shares, scores, strict=True))
         entropy = -math.fsum(p * math.log(p) for p in shares if p > 0)
         return mean + temperature * entropy
@@ -75,9 +70,7 @@ class TestSoftmaxMaximizes:
         temperature=st.floats(0.1, 10),
         data=st.data(),
     )
-    def test_no_other_shares_do_better(
-        self, scores: list[float], temperature: float, data: st.DataObject
-    ) -> None:
+    def test_no_other_shares_do_better(self, scores, temperature, data):
         best = softmax(np.array(scores) / temperature).tolist()
         other = data.draw(
             st.lists(st.floats(0, 1), min_size=len(scores), max_size=len(scores)).filter(any)
@@ -91,9 +84,7 @@ class TestSoftmaxMaximizes:
         scores=st.lists(st.floats(-20, 20), min_size=1, max_size=6),
         temperature=st.floats(0.1, 10),
     )
-    def test_the_maximum_is_the_temperature_times_the_log_of_the_sum(
-        self, scores: list[float], temperature: float
-    ) -> None:
+    def test_the_maximum_is_the_temperature_times_the_log_of_the_sum(self, scores, temperature):
         best = softmax(np.array(scores) / temperature).tolist()
         highest = max(scores)
         log_sum = math.log(math.fsum(math.exp((s - highest) / temperature) for s in scores))
@@ -102,7 +93,7 @@ class TestSoftmaxMaximizes:
             self.free_energy(best, scores, temperature), expected, rel_tol=1e-12, abs_tol=1e-12
         )
 
-    def test_moving_away_from_softmax_in_any_direction_is_worse(self) -> None:
+    def test_moving_away_from_softmax_in_any_direction_is_worse(self):
         scores = [2.0, 1.0, 0.0]
         best = softmax(scores).tolist()
         reached = self.free_energy(best, scores, 1.0)
@@ -115,7 +106,7 @@ class TestSoftmaxQuotient:
     """thm-softmax-quotient: of the quotients of positive numbers, only softmax ignores a shift."""
 
     @staticmethod
-    def quotients(g: Callable[[np.ndarray], np.ndarray], scores: np.ndarray) -> np.ndarray:
+    def quotients(g, scores):
         return g(scores) / g(scores).sum()
 
     @given(
@@ -123,9 +114,7 @@ class TestSoftmaxQuotient:
         shift=st.floats(-5, 5),
         temperature=st.floats(0.1, 10),
     )
-    def test_exponentials_are_softmax_and_ignore_a_shift(
-        self, scores: np.ndarray, shift: float, temperature: float
-    ) -> None:
+    def test_exponentials_are_softmax_and_ignore_a_shift(self, scores, shift, temperature):
         made = self.quotients(lambda s: 3 * np.exp(s / temperature), scores)
         np.testing.assert_allclose(made, softmax(scores / temperature), rtol=1e-12)
         moved = self.quotients(lambda s: 3 * np.exp(s / temperature), scores + shift)
@@ -141,9 +130,7 @@ class TestSoftmaxQuotient:
         ],
         ids=["softplus", "sigmoid", "one more", "a ripple"],
     )
-    def test_other_increasing_positive_functions_notice_it(
-        self, g: Callable[[np.ndarray], np.ndarray]
-    ) -> None:
+    def test_other_increasing_positive_functions_notice_it(self, g):
         scores = np.array([0.0, 1.0, 2.0])
         assert (np.diff(g(np.linspace(-5, 5, 101))) > 0).all()
         assert np.abs(self.quotients(g, scores) - self.quotients(g, scores + 1)).max() > 1e-3

@@ -24,15 +24,7 @@ class TestTwins:
         inside=st.sets(st.integers(0, 5), min_size=2),
         data=st.data(),
     )
-    def test_the_outputs_of_twins_are_equal(
-        self,
-        rows: np.ndarray,
-        moved: np.ndarray,
-        matrix: np.ndarray,
-        scores: np.ndarray,
-        inside: set[int],
-        data: st.DataObject,
-    ) -> None:
+    def test_the_outputs_of_twins_are_equal(self, rows, moved, matrix, scores, inside, data):
         places = sorted(inside)
         twin = rows.copy()
         twin[places] = rows[data.draw(st.permutations(places))]
@@ -44,9 +36,7 @@ class TestTwins:
         assert np.abs(difference).max() < 1e-9
 
     @pytest.mark.parametrize(("asking", "most"), [(3, 0.5), (0, 1.0)])
-    def test_no_rule_is_right_on_more_than_half_if_the_word_has_the_same_row(
-        self, asking: int, most: float
-    ) -> None:
+    def test_no_rule_is_right_on_more_than_half_if_the_word_has_the_same_row(self, asking, most):
         # Three pairs of twins that differ at the places 0 and 1. A word that stands there knows
         # which twin it is in from its own row; the output of attention does not tell it.
         seen = []
@@ -61,11 +51,11 @@ class TestTwins:
         rules = itertools.product((1, -1), repeat=len(different))  # every rule is tried
         assert max((np.array(rule)[heard] == senses).mean() for rule in rules) == most
 
-    def test_one_hot_words_with_their_neighbor_listen_to_the_clues_alike(self) -> None:
+    def test_one_hot_words_with_their_neighbor_listen_to_the_clues_alike(self):
         # Words 0 to 5: bank, with, no, stop and two clues; then the same for the word before.
         axes = np.vstack([np.eye(6), np.zeros((1, 6))])  # the last: no word before
 
-        def sentence(one: int, other: int) -> np.ndarray:
+        def sentence(one, other):
             words = np.array([0, 1, one, 2, other, 3])
             return np.hstack([axes[words], axes[np.r_[6, words[:-1]]]])
 
@@ -77,7 +67,7 @@ class TestTwins:
             )
             np.testing.assert_allclose(heard, by_twin, rtol=0, atol=1e-15)
 
-    def test_unequal_weights_tell_them_apart(self) -> None:
+    def test_unequal_weights_tell_them_apart(self):
         rows = np.array([[1.0, 0.0], [0.0, 1.0]])
         weights = attention_weights(np.array([[0.0, 1.0]]))
         assert np.abs(weights @ rows - weights @ rows[::-1]).min() > 0.4
