@@ -8,7 +8,6 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import selfattn_ref
 from selfattn_ref.worked_examples import (
     Agreement,
     Tolerance,
@@ -16,7 +15,6 @@ from selfattn_ref.worked_examples import (
     _files,
     ids,
     load,
-    recipes,
 )
 
 EVERY_EXAMPLE = pytest.mark.parametrize("example", [load(i) for i in ids()], ids=ids())
@@ -174,16 +172,6 @@ class TestTolerance:
                 example.check(**{name: rounded})
             with pytest.raises(WorkedExampleMismatch):
                 example.check(**{name: off})
-
-    @NARROW
-    @pytest.mark.parametrize("example_id", ["SA006", "SA016", "SA034"])
-    def test_attention_in_a_narrow_type_agrees(self, example_id, dtype):
-        example = load(example_id)
-        given = {
-            name: value.astype(dtype) if isinstance(value, np.ndarray) else value
-            for name, value in example.inputs.items()
-        }
-        example.check(**recipes.recipe(example_id)(selfattn_ref, given))
 
 
 class TestDisagreement:

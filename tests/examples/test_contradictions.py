@@ -106,14 +106,10 @@ class TestAContradictionIsNoticed:
     def test_whether_a_default_is_written_or_not(self):
         example = load("SA016")
         first = example.calls[1]
-        other = with_call(
-            example, 1, arguments={**first.arguments, "offset": 0}, expected=-first.expected
-        )
-        assert len(contradictions([example, other])) == 1
-        shifted = with_call(
-            example, 1, arguments={**first.arguments, "offset": 1}, expected=-first.expected
-        )
-        assert contradictions([example, shifted]) == []
+        for offset, found in ((0, 1), (1, 0)):
+            arguments = {**first.arguments, "offset": offset}
+            other = with_call(example, 1, arguments=arguments, expected=-first.expected)
+            assert len(contradictions([example, other])) == found
 
     def test_in_a_convention_or_its_lack_or_a_refusal(self):
         example = load("SA022")

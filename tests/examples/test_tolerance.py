@@ -11,7 +11,7 @@ from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, load
 from selfattn_ref.worked_examples._tolerance import rounded
 from selfattn_ref.worked_examples.slips import SLIPS
 from tests.examples.each import IN_USE, each
-from tests.support import digits, loops
+from tests.support import digits
 
 ATTENTION = [call for _, call in cases() if call.expected is not None]
 EVERY_CALL = [call for i in IN_USE for call in load(i).calls if call.expected is not None]
@@ -28,9 +28,7 @@ def options(call):
     mask = np.broadcast_to(keywords.pop("mask", np.True_), (*call.expected.shape[:-2], *shape))
     offset = keywords.pop("offset", 0)
     if keywords.pop("causal", False):
-        mask = mask & np.array(
-            [[j <= i + offset for j in range(shape[1])] for i in range(shape[0])]
-        )
+        mask = mask & np.tri(*shape, offset, dtype=bool)
     return {"mask": mask, **keywords}
 
 
@@ -105,10 +103,6 @@ class TestNeverTooLittle:
         result = getattr(selfattn_ref, call.function)(**arguments)
         # A plain number of Python has no dtype that would say how it was computed.
         call.check(dtype(result) if isinstance(result, float) else result)
-
-    @each(ATTENTION)
-    def test_a_loop_over_plain_numbers_agrees(self, call):
-        call.check(loops.attention(*call.args, **options(call)))
 
 
 class TestNotTooMuch:
