@@ -1,23 +1,18 @@
 """One browser for the tests of a process, and pages in which nothing may go wrong unheard."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
 
 from press.measure.visit import LISTEN, launched
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser():
     with launched() as browser:
         yield browser
 
 
 @pytest.fixture(scope="session")
-def window(browser: Browser) -> Iterator[BrowserContext]:
+def window(browser):
     """Keep a window in which tabs are opened: each in one of its own costs twice as much."""
     context = browser.new_context()
     context.add_init_script(LISTEN)
@@ -27,9 +22,9 @@ def window(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def page(window: BrowserContext) -> Iterator[Page]:
+def page(window):
     page = window.new_page()
-    errors: list[str] = []
+    errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
     assert page.evaluate("window.violations") == []
@@ -39,22 +34,22 @@ def page(window: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="session")
-def tabs(browser: Browser) -> Iterator[dict[str, tuple[Page, list[str]]]]:
+def tabs(browser):
     """Keep a tab for each kind of reader, as a new one costs more than a page; and what it says."""
-    kept: dict[str, tuple[Page, list[str]]] = {}
+    kept = {}
     yield kept
     for page, _ in kept.values():
         page.context.close()
 
 
 @pytest.fixture
-def visit(browser: Browser, tabs: dict[str, tuple[Page, list[str]]]) -> Iterator[Any]:
+def visit(browser, tabs):
     """Yield a function that opens a page from the disk, in the tab of a kind of reader.
 
     What its console says is an error, and what its policy forbids, which the console tells as well.
     """
 
-    def open_page(path: Path, after: str = "", **reader: Any) -> Page:
+    def open_page(path, after="", **reader):
         if (kind := str(reader)) not in tabs:
             usual = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
             page, said = browser.new_context(**usual | reader).new_page(), []

@@ -2,15 +2,12 @@
 
 import base64
 import random
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 
 from press.build.check_html import POLICY, check_frames
 from press.build.server import serving
-from press.measure.budgets import BUDGETS, Budget, Reading
+from press.measure.budgets import BUDGETS
 from press.measure.examine import examine, first_of_their_kind
 from press.measure.visit import Tab
 
@@ -118,13 +115,11 @@ DEFECTS = {
 
 
 @pytest.fixture(scope="module")
-def tab(browser: Browser) -> Tab:
+def tab(browser):
     return Tab(browser)
 
 
-def measured(
-    tab: Tab, site: Path, budgets: Sequence[Budget], old: str = "", new: str = ""
-) -> dict[str, list[Reading]]:
+def measured(tab, site, budgets, old="", new=""):
     """Return what budgets find on a small site in which `old` has become `new`.
 
     Where that is the page alone, it comes after a good one that is otherwise like it.
@@ -142,22 +137,22 @@ def measured(
     return {b.name: [row.reading for row in rows if row.budget == b.name] for b in budgets}
 
 
-def faults(readings: list[Reading]) -> list[str]:
+def faults(readings):
     return [fault for reading in readings for fault in reading.faults]
 
 
-def test_a_good_page_is_within_every_budget(tab: Tab, tmp_path: Path) -> None:
+def test_a_good_page_is_within_every_budget(tab, tmp_path):
     found = measured(tab, tmp_path, BUDGETS)
     assert {name: faults(found[name]) for name in found} == {b.name: [] for b in BUDGETS}
     assert all(found.values())  # nothing was left unmeasured
     assert check_frames(tmp_path) == []
 
 
-def test_every_budget_has_a_defect_of_its_own() -> None:
+def test_every_budget_has_a_defect_of_its_own():
     assert [budget.name for budget in BUDGETS] == list(DEFECTS)
 
 
-def test_a_page_is_of_another_kind_for_what_it_has_and_not_for_how_dark(tmp_path: Path) -> None:
+def test_a_page_is_of_another_kind_for_what_it_has_and_not_for_how_dark(tmp_path):
     cell = '<table><tr><td style="--a:{}%;--role:var(--{})">1</td></tr></table>'
     for name, share, role in (("a", 20, "key"), ("b", 31, "key"), ("c", 20, "value")):
         (tmp_path / name).write_text(cell.format(share, role), encoding="utf-8")
@@ -167,9 +162,7 @@ def test_a_page_is_of_another_kind_for_what_it_has_and_not_for_how_dark(tmp_path
 @pytest.mark.parametrize(
     "name, old, new, told", [(name, *case) for name, cases in DEFECTS.items() for case in cases]
 )
-def test_a_defect_is_noticed(
-    tab: Tab, tmp_path: Path, name: str, old: str, new: str, told: str
-) -> None:
+def test_a_defect_is_noticed(tab, tmp_path, name, old, new, told):
     (budget,) = (budget for budget in BUDGETS if budget.name == name)
     found = faults(measured(tab, tmp_path, [budget], old, new)[name])
     assert any(told in fault for fault in found), found

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from press.build.book import SITE
 
@@ -15,7 +15,7 @@ EXAMPLES = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(DA
 MASKING = [name for name, data in EXAMPLES.items() if "masking" in data["topics"]]
 
 
-def with_call(key: str, value: str) -> list[str]:
+def with_call(key, value):
     """Return the examples with a call of a function, or of a kind."""
     calls = {name: data["calls"] for name, data in EXAMPLES.items()}
     return [name for name in calls if any(call[key] == value for call in calls[name])]
@@ -25,22 +25,22 @@ CALLING = sorted({*MASKING} & {*with_call("function", "causal_mask")})
 
 
 @pytest.fixture
-def page(page: Page) -> Page:
+def page(page):
     page.goto(CATALOG)
     return page
 
 
-def shown(page: Page) -> list[str]:
+def shown(page):
     """Return the ids that a reader sees, in order."""
     rows = page.locator(".catalog tbody tr:not(.part-row)")
     return sorted(row[:5] for row in rows.filter(visible=True).all_inner_texts())
 
 
-def told(page: Page) -> str:
+def told(page):
     return page.locator(".filters [role=status]").inner_text()
 
 
-def test_two_choices_leave_what_is_both_and_the_address_says_so(page: Page) -> None:
+def test_two_choices_leave_what_is_both_and_the_address_says_so(page):
     assert shown(page) == list(EXAMPLES)
     page.get_by_label("Topic").select_option("masking")
     assert shown(page) == MASKING
@@ -52,7 +52,7 @@ def test_two_choices_leave_what_is_both_and_the_address_says_so(page: Page) -> N
     assert 0 < parts.filter(visible=True).count() < parts.count()
 
 
-def test_an_address_shows_what_it_says(page: Page) -> None:
+def test_an_address_shows_what_it_says(page):
     page.goto("about:blank")
     page.goto(f"{CATALOG}#topic=masking&function=causal_mask")
     assert shown(page) == CALLING
@@ -65,7 +65,7 @@ def test_an_address_shows_what_it_says(page: Page) -> None:
     assert shown(page) == list(EXAMPLES)
 
 
-def test_what_would_leave_nothing_is_not_offered(page: Page) -> None:
+def test_what_would_leave_nothing_is_not_offered(page):
     page.get_by_label("Topic").select_option("perplexity")
     options = page.get_by_label("Function").locator("option:not([value=''])")
     offered = {option.get_attribute("value") for option in options.all() if option.is_enabled()}
@@ -75,7 +75,7 @@ def test_what_would_leave_nothing_is_not_offered(page: Page) -> None:
     assert page.get_by_label("Topic").locator("option:disabled").count() == 0  # it can be changed
 
 
-def test_where_nothing_is_found_one_press_shows_all(page: Page) -> None:
+def test_where_nothing_is_found_one_press_shows_all(page):
     page.evaluate("location.hash = 'topic=perplexity&function=padding_mask'")
     expect(page.get_by_role("status")).to_have_text("No example is all of this.")
     assert shown(page) == []
@@ -86,14 +86,14 @@ def test_where_nothing_is_found_one_press_shows_all(page: Page) -> None:
     assert not page.get_by_role("button", name="Show all").is_visible()
 
 
-def test_the_keyboard_alone_chooses(page: Page) -> None:
+def test_the_keyboard_alone_chooses(page):
     page.get_by_label("Result").focus()
     page.keyboard.type("conv")
     expect(page).to_have_url(f"{CATALOG}#kind=convention")
     assert shown(page) == with_call("kind", "convention")
 
 
-def test_without_script_everything_is_there(browser: Browser) -> None:
+def test_without_script_everything_is_there(browser):
     page = browser.new_page(java_script_enabled=False)
     page.goto(CATALOG)
     assert shown(page) == list(EXAMPLES)

@@ -10,10 +10,9 @@ import struct
 import zipfile
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from press.build.book import SITE
 from press.build.server import serving
@@ -21,29 +20,27 @@ from press.measure.access import broken_rules, least_contrast
 from press.measure.visit import script
 
 ADDRESS = f"{Path(SITE).as_uri()}/examples/checker.html"
-Array = list[Any]  # nested
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 
 
 @cache
-def data(name: str) -> dict[str, Any]:
+def data(name):
     """Return what the checker knows of an example; no library is needed for it."""
     text = Path(SITE, "_static", "checks", f"{name}.js").read_text("utf-8")
-    found: dict[str, Any] = json.loads(text.removeprefix("bookChecker.take(").removesuffix(");\n"))
-    return found
+    return json.loads(text.removeprefix("bookChecker.take(").removesuffix(");\n"))
 
 
-def answer(name: str, key: str) -> dict[str, Any]:
+def answer(name, key):
     return next(one for one in data(name)["answers"] if one["key"] == key)
 
 
-def nested(values: list[Any], shape: list[int]) -> Any:
+def nested(values, shape):
     for size in shape[:0:-1]:
         values = [values[i : i + size] for i in range(0, len(values), size)]
     return values if shape else values[0]
 
 
-def printed(array: Any, places: int = 8) -> str:
+def printed(array, places=8):
     """Write an array as NumPy prints it."""
     text = json.dumps(array)
     numbers = [float(one) for one in NUMBER.findall(text)]
@@ -60,20 +57,20 @@ MASK = nested(answer("SA016", "mask")["expected"], [4, 4])
 WEIGHTS = nested(answer("SA016", "weights")["expected"], [4, 4])
 
 
-def plus(array: Array, more: float) -> Array:
+def plus(array, more):
     return [[x + more for x in row] for row in array]
 
 
-def single(array: Array) -> Array:
+def single(array):
     """Return the numbers rounded to float32."""
     return [[struct.unpack("f", struct.pack("f", x))[0] for x in row] for row in array]
 
 
-def transposed(array: Array) -> Array:
+def transposed(array):
     return [list(column) for column in zip(*array, strict=True)]
 
 
-def npy(array: Array, kind: str = "f8") -> bytes:
+def npy(array, kind="f8"):
     """Return an array of two axes as a file of NumPy."""
     shape = f"({len(array)}, {len(array[0])})"
     head = f"{{'descr': '<{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
@@ -101,38 +98,25 @@ ALL = """async (jobs) => {
         output.dispatchEvent(new Event("input"));
         const status = document.getElementById("check-status").textContent;
         const report = document.getElementById("check-report");
-        said.push(status + " " + (jobs.length < 99 ? report.innerText : ""));
+        said.push(status + " " + report.innerText);
     }
     return said;
 }"""
 
 
 @pytest.fixture
-def page(page: Page) -> Page:
+def page(page):
     page.goto(ADDRESS)
     return page
 
 
-def said(page: Page, address: str, text: str) -> str:
+def said(page, address, text):
     (found,) = page.evaluate(ALL, [[address, text]])
     return " ".join(found.split())
 
 
-def test_the_right_answer_to_every_call_agrees_as_json_or_as_numpy_prints_it(page: Page) -> None:
-    jobs: list[list[str]] = []
-    for path in sorted(Path(SITE, "_static", "checks").glob("SA*.js")):
-        for one in data(path.stem)["answers"]:
-            if "expected" in one:
-                array = nested(one["expected"], one["shape"])
-                address = f"{path.stem}.{one['key']}"
-                jobs.append([address, (json.dumps, printed)[len(jobs) % 2](array)])
-    found = page.evaluate(ALL, jobs)
-    assert [j for j, text in zip(jobs, found, strict=True) if not text.startswith("✓ Agrees")] == []
-    assert len(jobs) > 400
-
-
-def test_every_slip_is_named(page: Page) -> None:
-    jobs: dict[str, list[str]] = {}
+def test_every_slip_is_named(page):
+    jobs = {}
     for path in sorted(Path(SITE, "_static", "checks").glob("SA*.js")):
         for one in data(path.stem)["answers"]:
             for slip in one.get("slips", []):
@@ -146,21 +130,14 @@ def test_every_slip_is_named(page: Page) -> None:
         assert text.startswith(("✗ Differs in", "✗ Another shape"))
 
 
-def test_a_call_that_has_to_fail_has_nothing_to_paste(page: Page) -> None:
+def test_a_call_that_has_to_fail_has_nothing_to_paste(page):
     assert said(page, "SA052.2", "").startswith("Nothing to paste: this call has to fail. Any")
     assert not page.locator("#check-output").is_visible()
     assert said(page, "SA052.0", "") == ""
     assert page.locator("#check-output").is_visible()
 
 
-def test_each_convention_is_named(page: Page) -> None:
-    for name, why, values in answer("SA022", "0")["conventions"]:
-        found = said(page, "SA022.0", printed(nested(values, [3, 2])))
-        assert f"It follows the convention {name}." in found
-        assert why.partition(":")[0] in found
-
-
-def test_what_is_wrong_is_said(page: Page) -> None:
+def test_what_is_wrong_is_said(page):
     texts = {
         printed(transposed(OUTPUT)): "Yours is 8 × 4, expected is 4 × 8. Read 8 × 4, 8 decimals "
         "To mend Transpose",
@@ -176,12 +153,7 @@ def test_what_is_wrong_is_said(page: Page) -> None:
         assert expected in said(page, "SA016.1", text)
 
 
-def test_four_digits_are_enough(page: Page) -> None:
-    found = said(page, "SA016.1", printed(OUTPUT, places=4))
-    assert found.startswith("✓ Agrees in the 4 decimals that you gave.")
-
-
-def test_what_differs_is_marked_in_words_beside_what_was_expected(page: Page) -> None:
+def test_what_differs_is_marked_in_words_beside_what_was_expected(page):
     output = [list(row) for row in OUTPUT]
     output[2][5] += 1.0
     assert said(page, "SA016.1", printed(output)).startswith("✗ Differs in 1 of 32 entries.")
@@ -196,7 +168,7 @@ def test_what_differs_is_marked_in_words_beside_what_was_expected(page: Page) ->
     )
 
 
-def test_the_dtype_comes_from_the_text_or_the_reader(page: Page) -> None:
+def test_the_dtype_comes_from_the_text_or_the_reader(page):
     chosen = page.locator("#check-dtype")
     said(page, "SA016.1", f"tensor({OUTPUT}, dtype=torch.float16)")
     assert chosen.input_value() == "float16"
@@ -207,7 +179,7 @@ def test_the_dtype_comes_from_the_text_or_the_reader(page: Page) -> None:
     assert chosen.input_value() == "float32"
 
 
-def dropped(page: Page, name: str, content: bytes) -> str:
+def dropped(page, name, content):
     """Drop a file on the form and return what is said of it."""
     page.evaluate(
         """([name, bytes]) => {
@@ -223,7 +195,7 @@ def dropped(page: Page, name: str, content: bytes) -> str:
     return page.get_by_role("status").inner_text()
 
 
-def test_files_are_dropped_or_chosen(page: Page) -> None:
+def test_files_are_dropped_or_chosen(page):
     said(page, "SA016.1", "")
     assert dropped(page, "mine.npy", npy(OUTPUT, "f4")).startswith("✓ Agrees. All 32")
     assert page.locator("#check-dtype").input_value() == "float32"
@@ -244,7 +216,7 @@ def test_files_are_dropped_or_chosen(page: Page) -> None:
     assert "Cannot be read. mine.npy" in dropped(page, "mine.npy", b"nothing of NumPy's")
 
 
-def test_the_address_says_what_is_chosen(page: Page) -> None:
+def test_the_address_says_what_is_chosen(page):
     page.goto("about:blank")
     page.goto(f"{ADDRESS}#SA016.weights")
     page.locator("#check-task code", has_text="weights").wait_for()
@@ -260,7 +232,7 @@ def test_the_address_says_what_is_chosen(page: Page) -> None:
     page.locator("#check-task", has_text="SA026").wait_for()
 
 
-def test_the_data_of_an_example_is_loaded_when_it_is_chosen(browser: Browser) -> None:
+def test_the_data_of_an_example_is_loaded_when_it_is_chosen(browser):
     page, asked = browser.new_page(), []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
     with serving(SITE, "/below/") as address:
@@ -273,14 +245,14 @@ def test_the_data_of_an_example_is_loaded_when_it_is_chosen(browser: Browser) ->
     page.close()
 
 
-def test_the_keyboard_is_enough(page: Page) -> None:
-    def focused() -> str:
+def test_the_keyboard_is_enough(page):
+    def focused():
         return str(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
 
     page.locator("#check-example").focus()
     page.keyboard.type("SA016")
     page.locator("#check-task", has_text="mask").wait_for()
-    stops: list[str] = []
+    stops = []
     while focused() != "check-clear" and len(stops) < 15:
         page.keyboard.press("Tab")
         stops.append(focused())
@@ -303,7 +275,7 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("scheme, width", [("light", 1280), ("dark", 390)])
-def test_every_verdict_can_be_read_by_everybody(page: Page, scheme: Any, width: int) -> None:
+def test_every_verdict_can_be_read_by_everybody(page, scheme, width):
     page.set_viewport_size({"width": width, "height": 844})
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     for address, text in VERDICTS.items():
@@ -315,7 +287,7 @@ def test_every_verdict_can_be_read_by_everybody(page: Page, scheme: Any, width: 
         assert page.evaluate("document.documentElement.scrollWidth") <= width, address
 
 
-def test_without_script_it_says_what_to_run(browser: Browser) -> None:
+def test_without_script_it_says_what_to_run(browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(ADDRESS)

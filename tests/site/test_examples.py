@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page
 
 from press.build.book import SITE
 
 
 @pytest.fixture
-def link(page: Page) -> Locator:
+def link(page):
     page.emulate_media(reduced_motion="reduce")  # there at once: a page that scrolls hides the card
     page.goto(f"{Path(SITE).as_uri()}/concepts/similarity.html")
     link = page.locator(".id-link").first
@@ -18,11 +17,11 @@ def link(page: Page) -> Locator:
 
 
 @pytest.fixture
-def card(page: Page) -> Locator:
+def card(page):
     return page.locator("#about-SA001")
 
 
-def test_a_pointer_shows_it_and_may_go_on_to_it(page: Page, link: Locator, card: Locator) -> None:
+def test_a_pointer_shows_it_and_may_go_on_to_it(page, link, card):
     assert not card.is_visible()
     link.hover()
     card.wait_for(state="visible")
@@ -34,9 +33,7 @@ def test_a_pointer_shows_it_and_may_go_on_to_it(page: Page, link: Locator, card:
     card.wait_for(state="hidden")
 
 
-def test_the_keyboard_shows_it_and_escape_sends_it_away(
-    page: Page, link: Locator, card: Locator
-) -> None:
+def test_the_keyboard_shows_it_and_escape_sends_it_away(page, link, card):
     page.evaluate("scrollTo(0, 0)")
     link.evaluate("node => node.focus({ focusVisible: true })")  # the browser scrolls to it
     page.evaluate(  # and says so with the next frame
@@ -53,7 +50,7 @@ def test_the_keyboard_shows_it_and_escape_sends_it_away(
     assert not card.is_visible()
 
 
-def test_it_stays_inside_a_small_window(page: Page, link: Locator, card: Locator) -> None:
+def test_it_stays_inside_a_small_window(page, link, card):
     page.set_viewport_size({"width": 320, "height": 480})
     link.hover()
     card.wait_for(state="visible")

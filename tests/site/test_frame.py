@@ -1,7 +1,5 @@
 """What stands around the text: where the contents open, what they mark, what a thumb can reach."""
 
-from typing import Any
-
 from playwright.sync_api import expect
 
 from press.build.book import SITE
@@ -16,13 +14,13 @@ END = """(element) => {
 LESSON = SITE / "scaling" / "variance-of-a-dot-product.html"
 
 
-def test_the_contents_open_where_the_reader_is(visit: Any) -> None:
+def test_the_contents_open_where_the_reader_is(visit):
     page = visit(LESSON)
     page.locator(".bar summary").first.click()
     expect(page.locator(".menu [aria-current]")).to_be_in_viewport()
 
 
-def test_the_section_that_is_read_is_marked(visit: Any) -> None:
+def test_the_section_that_is_read_is_marked(visit):
     page = visit(LESSON)
     links = page.locator(".part ol ol a")
     for link in (links.nth(2), links.nth(0)):
@@ -31,7 +29,7 @@ def test_the_section_that_is_read_is_marked(visit: Any) -> None:
         expect(page.locator(".part ol ol [aria-current]")).to_have_count(1)
 
 
-def test_the_button_that_copies_lies_on_no_code_where_nothing_hovers(visit: Any) -> None:
+def test_the_button_that_copies_lies_on_no_code_where_nothing_hovers(visit):
     page = visit(LESSON, **PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     buttons = page.locator("main .cell_input .copy:visible")

@@ -3,14 +3,12 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page
-
 from press.build.book import SITE
 
 HANDOUTS = sorted(Path(SITE, "reference", "handouts").glob("*.html"))
 
 
-def test_every_handout_takes_two_sheets_and_the_first_tells_no_answer(page: Page) -> None:
+def test_every_handout_takes_two_sheets_and_the_first_tells_no_answer(page):
     assert HANDOUTS
     for path in HANDOUTS:
         page.goto(path.as_uri())

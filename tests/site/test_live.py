@@ -9,13 +9,10 @@ import importlib
 import json
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page
 
 from press.build.book import SITE
 from press.build.server import transfer_size
@@ -54,12 +51,12 @@ NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
 
 
 @pytest.fixture
-def opened(visit: Any) -> Any:
+def opened(visit):
     """Return a function that opens a page with a figure, the first of them if none is named."""
     return lambda name, path=None, **how: visit(path or everywhere(name)[0][0], **how)
 
 
-def everywhere(name: str) -> list[tuple[Path, int]]:
+def everywhere(name):
     """Return the pages on which a figure stands, and its place among its like there."""
     found = [
         (path, i) for path, names in sorted(ON_PAGES.items()) for i in range(names.count(name))
@@ -68,7 +65,7 @@ def everywhere(name: str) -> list[tuple[Path, int]]:
     return found
 
 
-def root_of(page: Page, name: str, place: int = 0) -> Locator:
+def root_of(page, name, place=0):
     return page.locator(f'[data-live="{name}"]').nth(place)
 
 
@@ -89,28 +86,25 @@ WHILE_IT_GLIDES = """(async () => {
 })()"""
 
 
-def ask(page: Page, name: str, what: str, place: int = 0) -> Any:
+def ask(page, name, what, place=0):
     """Evaluate an expression of the figure `f`."""
     found = f"bookFigures.figures.filter((one) => one.name === '{name}')[{place}]"
     return page.evaluate(f"((f) => {what})({found})")
 
 
-def put(page: Page, name: str, state: dict[str, Any]) -> None:
+def put(page, name, state):
     """Put the figure into a state."""
     ask(page, name, f"f.put({json.dumps(state)})")
 
 
-def facts(page: Page, name: str, place: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        root_of(page, name, place).locator("script").text_content() or ""
-    )
-    return found
+def facts(page, name, place=0):
+    return json.loads(root_of(page, name, place).locator("script").text_content() or "")
 
 
-def random_state(rng: np.random.Generator, start: Any, limits: Any) -> Any:
+def random_state(rng, start, limits):
     """Return a state within the limits; what has none stays."""
 
-    def one(value: Any, limit: Any) -> Any:
+    def one(value, limit):
         if limit is None or isinstance(value, bool):
             return value
         if isinstance(value, str) and isinstance(limit, str):
@@ -127,7 +121,7 @@ def random_state(rng: np.random.Generator, start: Any, limits: Any) -> Any:
     return {key: one(value, limits.get(key)) for key, value in start.items()}
 
 
-def close(found: Any, expected: Any, where: str) -> None:
+def close(found, expected, where):
     """Compare numbers within 1e-12 of the largest, however they are nested."""
     if isinstance(expected, dict):
         for key, value in expected.items():
@@ -143,7 +137,7 @@ def close(found: Any, expected: Any, where: str) -> None:
     )
 
 
-def alike(before: list[list[str]], after: list[list[str]]) -> None:
+def alike(before, after):
     """Compare what two drawings show: their words exactly, their places to a fifth of a pixel."""
     assert len(before) == len(after)
     for one, other in zip(before, after, strict=True):
@@ -154,7 +148,7 @@ def alike(before: list[list[str]], after: list[list[str]]) -> None:
                 np.testing.assert_allclose(mine, yours, rtol=0, atol=0.2, err_msg=f"{one}\n{other}")
 
 
-def until(holds: Callable[[], Any]) -> None:
+def until(holds):
     """Wait until something holds, twenty seconds at most."""
     for _ in range(400):
         if holds():
@@ -163,14 +157,14 @@ def until(holds: Callable[[], Any]) -> None:
     raise AssertionError("what was waited for did not happen")
 
 
-def rest(page: Page, name: str, place: int = 0) -> None:
+def rest(page, name, place=0):
     """Wait until the figure has said where it stands."""
     root = root_of(page, name, place)
     status, says = root.locator("[role=status]"), root.locator(".says")
     until(lambda: status.text_content() == says.text_content())
 
 
-def test_a_page_loads_the_scripts_of_its_figures_and_no_others() -> None:
+def test_a_page_loads_the_scripts_of_its_figures_and_no_others():
     for path, names in ON_PAGES.items():
         loaded = re.findall(
             r'<script defer src="[^"]*_static/live/(\w+)\.js', path.read_text("utf-8")
@@ -178,7 +172,7 @@ def test_a_page_loads_the_scripts_of_its_figures_and_no_others() -> None:
         assert loaded == (["live", *sorted(set(names))] if names else []), path
 
 
-def test_the_scripts_of_a_page_weigh_at_most_12_kb() -> None:
+def test_the_scripts_of_a_page_weigh_at_most_12_kb():
     for path in ON_PAGES:
         scripts = re.findall(r'<script defer src="([^"?]*)', path.read_text("utf-8"))
         own = [name for name in scripts if "/live/" in name or name.endswith("trace.js")]
@@ -189,7 +183,7 @@ def test_the_scripts_of_a_page_weigh_at_most_12_kb() -> None:
 class TestFigure:
     """What every figure does."""
 
-    def test_its_numbers_are_those_of_the_library(self, name: str, opened: Any) -> None:
+    def test_its_numbers_are_those_of_the_library(self, name, opened):
         rng = np.random.default_rng(12)
         expected = importlib.import_module(f"tests.site.live.{name}").expected
         for path, place in everywhere(name):
@@ -205,7 +199,7 @@ class TestFigure:
             for state, result in zip(states, found, strict=True):
                 close(result, expected(state, known["data"]), f"{name} at {state}")
 
-    def test_the_script_draws_the_start_as_python_does(self, name: str, opened: Any) -> None:
+    def test_the_script_draws_the_start_as_python_does(self, name, opened):
         for path, place in everywhere(name):
             page = opened(name, path=path)
             root = root_of(page, name, place)
@@ -214,7 +208,7 @@ class TestFigure:
             alike(before, root.evaluate(SHOWN))
             assert root.locator(".says").inner_html() == said
 
-    def test_without_script_it_is_a_picture_with_words(self, name: str, opened: Any) -> None:
+    def test_without_script_it_is_a_picture_with_words(self, name, opened):
         page = opened(name, java_script_enabled=False)
         root = root_of(page, name)
         assert root.locator(".picture[role=img]").is_visible()
@@ -222,7 +216,7 @@ class TestFigure:
         assert not root.locator(".controls").is_visible()
         assert not root.locator("[tabindex]").count()
 
-    def test_the_arrow_keys_move_it(self, name: str, opened: Any) -> None:
+    def test_the_arrow_keys_move_it(self, name, opened):
         for path, place in everywhere(name):
             page = opened(name, path=path)
             root = root_of(page, name, place)
@@ -248,7 +242,7 @@ class TestFigure:
             if root.locator(".grip:visible, input[type=range]").count():
                 rest(page, name, place)
 
-    def test_every_button_works_and_start_again_undoes_it(self, name: str, opened: Any) -> None:
+    def test_every_button_works_and_start_again_undoes_it(self, name, opened):
         for path, place in everywhere(name):
             page = opened(name, path=path)
             root = root_of(page, name, place)
@@ -262,7 +256,7 @@ class TestFigure:
             alike(before, root.evaluate(SHOWN))
             until(lambda page=page: not page.evaluate("location.hash.includes('?')"))
 
-    def test_a_pointer_drags_it(self, name: str, opened: Any) -> None:
+    def test_a_pointer_drags_it(self, name, opened):
         page = opened(name)
         root = root_of(page, name)
         root.scroll_into_view_if_needed()
@@ -279,7 +273,7 @@ class TestFigure:
             assert grip.get_attribute("aria-valuetext") != before
             root.locator(".reset").click()
 
-    def test_the_keys_go_through_its_switches_and_press_them(self, name: str, opened: Any) -> None:
+    def test_the_keys_go_through_its_switches_and_press_them(self, name, opened):
         page = opened(name)
         for group in root_of(page, name).locator("g:has(> .switch):visible").all():
             cells = group.locator(".switch")
@@ -300,7 +294,7 @@ class TestFigure:
             names = cells.evaluate_all("(all) => all.map((one) => one.ariaLabel)")
             assert len(set(names)) == len(names)
 
-    def test_its_switches_are_pressed_by_pointer_and_thumb(self, name: str, opened: Any) -> None:
+    def test_its_switches_are_pressed_by_pointer_and_thumb(self, name, opened):
         for reader in ({}, PHONE):
             page = opened(name, **reader)
             for cell in root_of(page, name).locator(".switch:visible").all():
@@ -309,7 +303,7 @@ class TestFigure:
                 cell.tap() if reader else cell.click()
                 assert cell.get_attribute("aria-checked") == {"true": "false"}.get(checked, "true")
 
-    def test_a_finger_drags_it_on_a_phone_and_the_page_stays(self, name: str, opened: Any) -> None:
+    def test_a_finger_drags_it_on_a_phone_and_the_page_stays(self, name, opened):
         page = opened(name, **PHONE)
         root = root_of(page, name)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -331,7 +325,7 @@ class TestFigure:
         for button in root.locator(".controls button").all():
             button.tap()
 
-    def test_an_address_restores_a_state(self, name: str, opened: Any) -> None:
+    def test_an_address_restores_a_state(self, name, opened):
         page, rng = opened(name), np.random.default_rng(3)
         known, id_ = facts(page, name), ask(page, name, "f.id")
         assert id_
@@ -346,14 +340,14 @@ class TestFigure:
         alike(shown, root_of(page, name).evaluate(SHOWN))
         assert root_of(page, name).evaluate("(one) => one.getBoundingClientRect().top") < 900
 
-    def test_a_wrong_address_changes_nothing(self, name: str, opened: Any) -> None:
+    def test_a_wrong_address_changes_nothing(self, name, opened):
         page = opened(name)
         known, id_ = facts(page, name), ask(page, name, "f.id")
         wrong = "&".join(f"{key}=nonsense,NaN" for key in known["start"] if key in known["limits"])
         page = opened(name, after=f"#{id_}?{wrong}&unknown=1")
         assert ask(page, name, "f.state") == known["start"]
 
-    def test_it_moves_only_for_those_who_want_motion(self, name: str, opened: Any) -> None:
+    def test_it_moves_only_for_those_who_want_motion(self, name, opened):
         for motion in ("reduce", "no-preference"):
             page = opened(name, reduced_motion=motion)
             button = 'f.root.querySelector("[data-put][aria-pressed=false]")'
@@ -367,14 +361,14 @@ class TestFigure:
             ask(page, name, f"f.put({json.dumps(state)}, true)")
             until(functools.partial(ask, page, name, "f.shown === f.state"))
 
-    def test_what_is_said_does_not_glide(self, name: str, opened: Any) -> None:
+    def test_what_is_said_does_not_glide(self, name, opened):
         page = opened(name, reduced_motion="no-preference")
         said = ask(page, name, WHILE_IT_GLIDES)
         for at_once, later in said:
             assert set(later) == {at_once}
         assert said or not root_of(page, name).locator("[data-put]").count()
 
-    def test_axe_has_nothing_to_say_when_it_has_moved(self, name: str, opened: Any) -> None:
+    def test_axe_has_nothing_to_say_when_it_has_moved(self, name, opened):
         page, rng = opened(name), np.random.default_rng(5)
         known = facts(page, name)
         state = random_state(rng, known["start"], known["limits"])
@@ -383,7 +377,7 @@ class TestFigure:
         found = root_of(page, name).evaluate(AXE, TAGS)
         assert found == []
 
-    def test_on_paper_there_is_nothing_to_press(self, name: str, opened: Any) -> None:
+    def test_on_paper_there_is_nothing_to_press(self, name, opened):
         page = opened(name)
         page.emulate_media(media="print")
         root = root_of(page, name)
@@ -394,7 +388,7 @@ class TestFigure:
 class TestRun:
     """Training that runs by itself, where that is wanted."""
 
-    def test_it_runs_step_by_step_and_pauses(self, opened: Any) -> None:
+    def test_it_runs_step_by_step_and_pauses(self, opened):
         page = opened("nudge", reduced_motion="no-preference")
         run = root_of(page, "nudge").locator("[data-act=run]")
         losses = ask(page, "nudge", RUN)
@@ -407,7 +401,7 @@ class TestRun:
         page.wait_for_timeout(700)
         assert ask(page, "nudge", "f.state.steps") == taken
 
-    def test_reset_stops_it(self, opened: Any) -> None:
+    def test_reset_stops_it(self, opened):
         page = opened("nudge", reduced_motion="no-preference")
         root = root_of(page, "nudge")
         root.locator("[data-act=run]").click()
@@ -416,7 +410,7 @@ class TestRun:
         assert ask(page, "nudge", "f.state.steps") == 0
         assert root.locator("[data-act=run]").inner_text() == "Run"
 
-    def test_with_less_motion_it_is_there_at_once(self, opened: Any) -> None:
+    def test_with_less_motion_it_is_there_at_once(self, opened):
         page = opened("nudge")
         root_of(page, "nudge").locator("[data-act=run]").click()
         assert ask(page, "nudge", "f.shown.steps") == ask(page, "nudge", "f.state.steps") == 12

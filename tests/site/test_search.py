@@ -1,11 +1,9 @@
 """The search of the built book, by keyboard, from a server and from a disk. `make check-site`."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
 
 from press.build.server import serving
 
@@ -13,14 +11,14 @@ SITE = Path(__file__).parents[2] / "_build" / "html"
 
 
 @pytest.fixture(params=["server", "disk"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
+def address(request):
     disk = nullcontext(f"{SITE.as_uri()}/")
     with serving(SITE, "/below/") if request.param == "server" else disk as root:
         yield root
 
 
-def test_the_index_is_loaded_with_the_first_question(page: Page, address: str) -> None:
-    asked: list[str] = []
+def test_the_index_is_loaded_with_the_first_question(page, address):
+    asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{address}causal/masking.html")
     assert f"{address}_static/search-index.js" not in asked
@@ -32,8 +30,8 @@ def test_the_index_is_loaded_with_the_first_question(page: Page, address: str) -
     }
 
 
-def test_the_keyboard_goes_through_the_results_and_back(page: Page, address: str) -> None:
-    def focus() -> str:
+def test_the_keyboard_goes_through_the_results_and_back(page, address):
+    def focus():
         return str(page.evaluate("document.activeElement.href || document.activeElement.tagName"))
 
     page.goto(f"{address}causal/masking.html")
@@ -53,7 +51,7 @@ def test_the_keyboard_goes_through_the_results_and_back(page: Page, address: str
     page.wait_for_url(f"{address}SA016/index.html")
 
 
-def test_the_last_question_stands_there_on_the_next_page(page: Page, address: str) -> None:
+def test_the_last_question_stands_there_on_the_next_page(page, address):
     page.goto(f"{address}index.html")
     page.keyboard.press("/")
     page.locator("dialog input").wait_for()
@@ -67,7 +65,7 @@ def test_the_last_question_stands_there_on_the_next_page(page: Page, address: st
     assert page.locator("dialog input").input_value() == "rope"
 
 
-def test_escape_closes_the_search(page: Page, address: str) -> None:
+def test_escape_closes_the_search(page, address):
     page.goto(f"{address}index.html")
     page.locator(".find").click()
     page.locator("dialog input").wait_for()
@@ -75,7 +73,7 @@ def test_escape_closes_the_search(page: Page, address: str) -> None:
     assert not page.locator("dialog").is_visible()
 
 
-def test_a_folded_proof_opens_when_one_comes_to_it(page: Page, address: str) -> None:
+def test_a_folded_proof_opens_when_one_comes_to_it(page, address):
     page.goto(f"{address}search.html?q=proof+of+theorem+13")
     page.locator(".found a").first.click()
     target = page.locator(":target")
@@ -84,7 +82,7 @@ def test_a_folded_proof_opens_when_one_comes_to_it(page: Page, address: str) -> 
     assert page.url.endswith("-proof")
 
 
-def test_a_slip_is_named(page: Page, address: str) -> None:
+def test_a_slip_is_named(page, address):
     page.goto(f"{address}search.html?q=casual")
     page.locator(".found a").first.wait_for()
     assert (
@@ -92,7 +90,7 @@ def test_a_slip_is_named(page: Page, address: str) -> None:
     )
 
 
-def test_what_is_not_there_leads_on(page: Page, address: str) -> None:
+def test_what_is_not_there_leads_on(page, address):
     page.goto(f"{address}search.html?q=zzzqq")
     page.get_by_text("Nothing found").wait_for()
     assert page.locator(".found a").count() == 3

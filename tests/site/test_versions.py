@@ -1,10 +1,8 @@
 """Versions side by side, as `python -m press publish` arranges them. `make check-site`."""
 
 import shutil
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from press.build.book import SITE
 from press.build.server import serving
@@ -17,7 +15,7 @@ PLACE = "#what-can-go-wrong"
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def published(tmp_path_factory):
     """Publish versions 1.0 and 1.1, which have a few pages, and yield their address."""
     folder = tmp_path_factory.mktemp("versions")
     archives = []
@@ -36,7 +34,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def links(page: Page, place: str) -> dict[str, str]:
+def links(page, place):
     """Return where the links in a place lead, by what they say."""
     found = page.locator(f"{place} a").evaluate_all("all => all.map(a => [a.textContent, a.href])")
     return dict(found)
@@ -46,9 +44,7 @@ FOOT = ".foot p:nth-child(2)"
 
 
 class TestAnOldVersion:
-    def test_it_says_so_and_leads_to_the_same_place_of_the_newest(
-        self, page: Page, published: str
-    ) -> None:
+    def test_it_says_so_and_leads_to_the_same_place_of_the_newest(self, page, published):
         page.goto(f"{published}v1.0/{KEPT}{PLACE}")
         notice = page.get_by_role("note")
         assert notice.inner_text() == (
@@ -60,9 +56,7 @@ class TestAnOldVersion:
         page.wait_for_url(f"{published}latest/{KEPT}{PLACE}")
         assert page.get_by_role("note").count() == 0
 
-    def test_a_page_that_the_newest_lacks_leads_to_its_front_page(
-        self, page: Page, published: str
-    ) -> None:
+    def test_a_page_that_the_newest_lacks_leads_to_its_front_page(self, page, published):
         page.goto(f"{published}v1.0/{GONE}")
         assert links(page, ".outdated") == {"version 1.1, without this page": f"{published}latest/"}
         page.get_by_role("note").get_by_role("link").click()
@@ -72,9 +66,7 @@ class TestAnOldVersion:
 
 class TestTheNewest:
     @pytest.mark.parametrize("path", ["", "SA016/", "SA016/index.html", KEPT])
-    def test_its_foot_leads_to_the_same_page_of_the_others(
-        self, path: str, page: Page, published: str
-    ) -> None:
+    def test_its_foot_leads_to_the_same_page_of_the_others(self, path, page, published):
         page.goto(f"{published}latest/{path}")
         assert page.get_by_role("note").count() == 0
         assert links(page, FOOT) == {
@@ -85,7 +77,7 @@ class TestTheNewest:
         page.wait_for_url(f"{published}v1.0/{path}")
         assert links(page, FOOT) == {"1.1": f"{published}latest/{path}"}
 
-    def test_by_its_number_it_is_not_old(self, page: Page, published: str) -> None:
+    def test_by_its_number_it_is_not_old(self, page, published):
         page.goto(f"{published}v1.1/{NEW}")
         assert page.get_by_role("note").count() == 0
         assert links(page, FOOT) == {"1.0 (without this page)": f"{published}v1.0/"}
@@ -93,24 +85,20 @@ class TestTheNewest:
 
 class TestAnAddressWithoutAVersion:
     @pytest.mark.parametrize("path", ["", "SA016/", f"{KEPT}?from=elsewhere{PLACE}"])
-    def test_it_leads_to_the_newest(self, path: str, page: Page, published: str) -> None:
+    def test_it_leads_to_the_newest(self, path, page, published):
         page.goto(f"{published}{path}")
         page.wait_for_url(f"{published}latest/{path}")
         page.go_back()
         assert page.url == "about:blank"  # and is not in the way of who goes back
 
-    def test_where_there_is_no_page_one_is_told_however_deep(
-        self, page: Page, published: str
-    ) -> None:
+    def test_where_there_is_no_page_one_is_told_however_deep(self, page, published):
         for path in ("nowhere.html", "no/where/", "latest/no/where.html"):
             page.goto(f"{published}{path}")
             assert page.locator("h1").inner_text() == "No page has this address"
 
 
 @pytest.mark.parametrize("width, scheme", [(390, "dark"), (1280, "light")])
-def test_nothing_is_too_wide_and_the_notice_is_read(
-    width: int, scheme: str, browser: Browser, published: str
-) -> None:
+def test_nothing_is_too_wide_and_the_notice_is_read(width, scheme, browser, published):
     context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
     page = context.new_page()
     for path in ("v1.0/", f"v1.0/{GONE}"):
@@ -123,7 +111,7 @@ def test_nothing_is_too_wide_and_the_notice_is_read(
     context.close()
 
 
-def test_without_a_script_every_address_leads_to_its_page(browser: Browser, published: str) -> None:
+def test_without_a_script_every_address_leads_to_its_page(browser, published):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{published}{KEPT}")

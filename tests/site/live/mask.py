@@ -1,7 +1,5 @@
 """Mask: the weights under a mask, their sums and the output, by the rule and by each slip."""
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import attention_weights, softmax
@@ -13,7 +11,7 @@ CATALOG = {
 }
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def expected(state, data):
     values = np.array(data["values"])
     scores = np.array(data["scores"]) - state.get("lower", 0)
     mask = np.array([list(row) for row in state["mask"].split("/")]) == "1"
@@ -33,5 +31,5 @@ def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def results(weights: Any, values: Any) -> dict[str, Any]:
+def results(weights, values):
     return {"weights": weights, "sums": weights.sum(axis=1), "output": weights @ values}

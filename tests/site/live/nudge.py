@@ -1,14 +1,12 @@
 """Nudge: the loss of the pages, its slopes through attention's own gradient, and the curve."""
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import scaled_dot_product_attention, scaled_dot_product_attention_vjp
 from selfattn_ref.worked_examples import load
 
 
-def banks(numbers: Any) -> tuple[float, Any, Any]:
+def banks(numbers):
     """Bank is the query times M, the words are keys; what it hears is the weight of the first."""
     given = load("SA037").inputs
     first, loss, slopes, heard = np.eye(3)[:, :1], 0.0, np.zeros((3, 3)), []
@@ -23,7 +21,7 @@ def banks(numbers: Any) -> tuple[float, Any, Any]:
     return loss, slopes.ravel(), heard
 
 
-def pencil(numbers: Any) -> tuple[float, Any, Any]:
+def pencil(numbers):
     given = load("SA057").inputs
     query, values, keys = given["query"], given["value"], np.reshape(numbers, (2, 1))
     answer = scaled_dot_product_attention(query, keys, values)
@@ -32,10 +30,10 @@ def pencil(numbers: Any) -> tuple[float, Any, Any]:
     return float(np.log1p(np.exp(-answer[0, 0]))), slopes.ravel(), heard
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def expected(state, data):
     measure = pencil if data["values"] else banks
 
-    def numbers(w: float) -> Any:
+    def numbers(w):
         return np.insert(np.array(state["rest"], dtype=float), data["at"], w)
 
     loss, slopes, heard = measure(numbers(state["w"]))

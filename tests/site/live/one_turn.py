@@ -1,13 +1,11 @@
 """One turn: the scores and weights under a matrix that turns and stretches, and by angle."""
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import scaled_scores, softmax
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def expected(state, data):
     words, (asks, heard), (x, y) = np.array(data["embeddings"]), data["pair"], state["first"]
     matrix = np.array([[x, y], [-y, x]])
     query = words[[asks, heard]] @ matrix

@@ -3,15 +3,13 @@
 Counted in the shapes of the arrays that the matrix products of each pass meet.
 """
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import KeyValueCache
 from selfattn_ref.worked_examples import load
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def expected(state, data):
     inputs = load("SA025").inputs
     embeddings = inputs["embeddings"]
     maps = [inputs[f"w_{name}"] for name in ("query", "key", "value")]
@@ -36,7 +34,7 @@ def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def counted(left: Any, right: Any) -> int:
+def counted(left, right):
     """Return how many multiplications a matrix product takes, entry by entry."""
     (rows, inner), (same, columns) = left.shape, right.shape
     assert inner == same

@@ -1,13 +1,11 @@
 """Three measures: how similar the first word is to two others, and by how much one wins."""
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import cosine_similarity, dot_similarity, euclidean_distance
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def expected(state, data):
     x, *others = (np.array(state[word]) for word in data["words"])
     dot, cosine, distance = (
         measure([x], others)[0]

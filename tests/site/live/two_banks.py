@@ -1,14 +1,12 @@
 """Two banks: the weights of a word in each sentence, and where it lands."""
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import dot_similarity, softmax
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"weights": {}, "context": {}}
+def expected(state, data):
+    found = {"weights": {}, "context": {}}
     for sense, words in data["sentences"].items():
         rows = np.array([state[word] for word in words])
         weights = softmax(dot_similarity(rows))[words.index(data["word"])]

@@ -1,13 +1,11 @@
 """Two matrices: the queries, keys, scores and weights of the two unit vectors."""
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import scaled_scores, softmax
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def expected(state, data):
     query, key = (
         np.array([state[f"{role}_{name}"] for name in ("cat", "it")]) for role in ("query", "key")
     )

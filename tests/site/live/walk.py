@@ -1,13 +1,11 @@
 """Walk: four scores after some steps, and their shares with and without the root."""
 
-from typing import Any
-
 import numpy as np
 
 from selfattn_ref import attention_weights, scaled_scores, softmax_vjp
 
 
-def expected(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+def expected(state, data):
     bits = [f"{int(digits, 16):0{4 * len(digits)}b}" for digits in data["walks"]]
     keys = np.array([[1.0 if bit == "1" else -1.0 for bit in row[: state["d"]]] for row in bits])
     query = np.ones((1, state["d"]))
