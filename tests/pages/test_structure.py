@@ -23,9 +23,6 @@ class TestAllPages:
         assert not unlisted, f"not in _toc.yml: {', '.join(unlisted)}"
         assert sorted(written) == sorted(PAGES)
 
-    def test_no_page_stands_twice_in_the_table_of_contents(self) -> None:
-        assert len(set(PAGES)) == len(PAGES)
-
     @EVERY_PAGE
     def test_the_label_of_a_page_is_its_path(self, page: Path) -> None:
         name = relative(page)
