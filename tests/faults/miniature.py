@@ -46,9 +46,7 @@ print(selfattn_ref.similarity.__doc__.splitlines()[0])
     "reference/how-to-cite": "# How to cite\n",
     "reference/theorems": "# Theorems\n",
 }
-# What the rules for pages and the environment need beside what a build needs.
-MORE = ("Makefile", "tests/__init__.py", "tests/conftest.py", "tests/pages")
-BUILD = [sys.executable, "-m", "press", "build"]
+BUILD = [sys.executable, "-m", "press.build.book"]
 Run = subprocess.CompletedProcess[str]
 
 
@@ -69,11 +67,7 @@ class Book:
             "format: jb-book\nroot: book/index\nparts:\n  - caption: All\n    chapters:\n"
             + chapters
         )
-        for name in MORE:
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, folder / name, dirs_exist_ok=True)
-            else:
-                shutil.copy(ROOT / name, folder / name)
+        shutil.copy(ROOT / "Makefile", folder)  # makes the environment
         return cls(folder)
 
     def copied(self, folder: Path) -> "Book":
@@ -110,12 +104,6 @@ class Book:
         """Build where needed, as `make book` does."""
         return self.run(*BUILD, before=before, **environment)
 
-    def rules(self) -> Run:
-        """Try the rules for pages that fit a miniature."""
-        chosen = "every_decimal or every_file_of or every_example_is_used"
-        tests = [f"tests/pages/test_{name}.py" for name in ("prose", "structure")]
-        return self.run(sys.executable, "-m", "pytest", "--tb=short", "-k", chosen, *tests)
-
     def site(self) -> dict[str, bytes]:
         """Return every file of the site."""
         top = self.folder / "_build" / "html"
@@ -131,13 +119,9 @@ def edit(path: Path, old: str, new) -> None:
 
 
 def causes(run: Run) -> list[str]:
-    """Return the lines that name a cause: of a build, of a test, of an environment."""
+    """Return the lines that name a cause: of a build, or of an environment."""
     _, built, told = run.stderr.partition("The book was not built: ")
     if built:
         return [line.strip() for line in told.splitlines()[1:]]
     lines = (run.stdout + run.stderr).splitlines()
-    return [
-        line.removeprefix("E ").strip()
-        for line in lines
-        if re.match(r"error: |E   +\w+Error: ", line)
-    ]
+    return [line.strip() for line in lines if line.startswith("error: ")]

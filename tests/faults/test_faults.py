@@ -20,7 +20,6 @@ from typing import NamedTuple
 import pytest
 
 from tests.faults.miniature import BUILD, EXAMPLE, LESSON, Book, Run, causes, edit
-from tests.project.strict_build import DEFECTS
 
 
 class Fault(NamedTuple):
@@ -96,11 +95,6 @@ class TestFaults:
 PAGE = f"book/{LESSON}.md"
 
 
-def defect(name: str) -> str:
-    """Return a defect that `make test-project` puts on a page of its own, without its title."""
-    return DEFECTS[name][0].partition("\n\n")[2]
-
-
 # --- A page ---------------------------------------------------------------------------------------
 
 
@@ -110,33 +104,9 @@ def a_cell_raises(book: Book) -> Run:
     return book.build()
 
 
-@refused(PAGE, "a cell warns: UserWarning: beware")
-def a_cell_warns(book: Book) -> Run:
-    book.add(defect("warning"))
-    return book.build()
-
-
 @refused(PAGE, "WorkedExampleMismatch: SA001", "dot[0, 0]: got 19.0, expected 18.0")
 def a_number_is_wrong(book: Book) -> Run:
     edit(book.page(), r"dot=(dot_similarity.+)\)", r"dot=\1 + 1)")
-    return book.build()
-
-
-@refused(LESSON, "glue 0.573")
-def a_number_is_typed(book: Book) -> Run:
-    book.add("The share is 0.573.")
-    return book.rules()
-
-
-@refused(PAGE, "math", 'Expected closing token "}"', r"\frac{1")
-def the_tex_is_bad(book: Book) -> Run:
-    book.add(defect("tex"))
-    return book.build()
-
-
-@refused(PAGE, 'could not find bibtex key "nobody2099nothing"')
-def a_citation_is_unknown(book: Book) -> Run:
-    book.add(defect("citation"))
     return book.build()
 
 
@@ -144,38 +114,6 @@ def a_citation_is_unknown(book: Book) -> Run:
 def a_label_stands_twice(book: Book) -> Run:
     book.add("(concepts-similarity)=\n## Again", "reference/how-to-cite")
     return book.build()
-
-
-@refused(PAGE, "undefined label: 'nowhere'")
-def a_reference_leads_nowhere(book: Book) -> Run:
-    book.add(defect("reference"))
-    return book.build()
-
-
-@refused(PAGE, "a cell failed: TypeError: bars() missing", "'alt'")
-def a_figure_has_no_alt(book: Book) -> Run:
-    drawing, alt, _ = defect("drawing").partition(" alt=")
-    assert alt
-    book.add(f"{drawing})\n```")
-    return book.build()
-
-
-@refused(PAGE, "image without a caption")
-def a_figure_has_no_caption(book: Book) -> Run:
-    book.add(defect("drawing"))
-    return book.build()
-
-
-@refused(PAGE, "target not found: 'not-there'")
-def an_anchor_is_dead(book: Book) -> Run:
-    book.add(defect("anchor"))
-    return book.build()
-
-
-@refused("not in _toc.yml: concepts/lost")
-def a_page_is_not_in_the_table_of_contents(book: Book) -> Run:
-    book.page("concepts/lost").write_text("# Lost\n")
-    return book.rules()
 
 
 @refused("toctree", "nonexisting document 'book/concepts/gone'")
@@ -219,21 +157,9 @@ def a_page_has_another_encoding(book: Book) -> Run:
 # --- A worked example -----------------------------------------------------------------------------
 
 
-@refused(f"{LESSON} does not use {EXAMPLE}")
-def no_page_uses_an_example(book: Book) -> Run:
-    edit(book.page(), r"(?s)\nexample = .+?\n```", "\n```")
-    return book.rules()
-
-
 @refused("released.json: Expecting")
 def the_ledger_has_a_conflict(book: Book) -> Run:
     edit(book.folder / "derivations" / "released.json", r"\A", "<<<<<<< ours\n")
-    return book.build()
-
-
-@refused("SA002 is released but its file is gone")
-def the_data_of_an_example_is_gone(book: Book) -> Run:
-    book.data("SA002").unlink()
     return book.build()
 
 
@@ -246,13 +172,6 @@ def an_example_changed_after_its_release(book: Book) -> Run:
 @refused(f"{EXAMPLE}.json: NaN is not JSON")
 def the_data_has_a_nan(book: Book) -> Run:
     edit(book.data(), r"\[18\.0, ", "[NaN, ")
-    return book.build()
-
-
-@refused(f"{EXAMPLE}.json: ", "line ")
-def the_data_is_cut_short(book: Book) -> Run:
-    whole = book.data().read_text("utf-8")
-    book.data().write_text(whole[: len(whole) // 2], "utf-8")
     return book.build()
 
 

@@ -86,15 +86,6 @@ class TestAnotherBook:
             path, anchor = urldefrag(address[address.index(str(SITE)) :])
             assert anchor in anchors(path), text
 
-    def test_a_name_that_is_not_there_is_a_problem(self, tmp_path):
-        (settings,) = re.findall(r"```python\n(extensions.*?)```", PAGE, re.S)
-        (tmp_path / "conf.py").write_text(settings.replace("path/to/this/site/", f"{SITE}/"))
-        (tmp_path / "index.md").write_text("# B\n\n{external+selfattn:ref}`thm-nowhere`\n")
-        command = [sys.executable, *BUILD, tmp_path, tmp_path / "html"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode != 0
-        assert "thm-nowhere" in done.stderr
-
 
 class TestPrograms:
     def data(self, address):

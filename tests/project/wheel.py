@@ -1,6 +1,5 @@
 """The wheel that the site serves, used far from the sources: `make test-project`."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -14,13 +13,15 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from press.example import snippets
 from press.site.addresses import address
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import ROOT
 from tests.pages.test_trying import taken_along
 from tests.project.rehearsal import copied
+
+sys.path.insert(0, str(BOOK / "_ext"))
+from addresses import address
 
 USE = """
 import importlib.metadata, pathlib, sys
@@ -118,26 +119,6 @@ def test_a_program_that_uses_it_is_checked_by_its_types(python, tmp_path):
     assert 'Unexpected keyword argument "ofset"' in told
 
 
-def test_the_lines_of_an_example_test_a_function(python, tmp_path):
-    mine = "import selfattn_ref\nmy_attention = selfattn_ref.scaled_dot_product_attention\n"
-    done = run(
-        python, "-W", "error", "-c", mine + snippets.snippets("SA016")["NumPy"], cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("SA016 checked: ")
-
-
-def test_its_notebooks_run(python, site, tmp_path):
-    code = [
-        "".join(cell["source"])
-        for cell in json.loads((site / "examples" / "SA016.ipynb").read_text("utf-8"))["cells"]
-        if cell["cell_type"] == "code"
-    ]
-    done = run(python, "-W", "error", "-c", "\n".join(code), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("SA016 checked: ") == 2
-
-
 @pytest.mark.parametrize("name", ["SA005", "SA022"])
 def test_a_notebook_runs_in_a_kernel(name, site):
     notebook = nbformat.read(site / "examples" / f"{name}.ipynb", as_version=4)
@@ -166,12 +147,3 @@ def test_the_six_lines_of_the_readme_hold(python, site, tmp_path):
             f"{python.parent}/{line}", shell=True, cwd=tmp_path, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-
-
-def test_its_command_line_tests_a_function_of_the_current_folder(python, tmp_path):
-    code = "from selfattn_ref import scaled_dot_product_attention as attend\n"
-    (tmp_path / "mine.py").write_text(code, "utf-8")
-    command = (python, "-W", "error", "-m", "selfattn_ref.worked_examples")
-    done = run(*command, "check", "SA016", "mine:attend", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("2 calls of 1 example: 2 right\n")
