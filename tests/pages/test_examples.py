@@ -20,8 +20,6 @@ from selfattn_ref import __version__ as VERSION
 from selfattn_ref.worked_examples import ids, load
 from tests.pages.sources import BOOK, ROOT
 
-sys.path.insert(0, str(BOOK / "_ext"))
-
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 DOCUMENTS = {path.stem: json.loads(path.read_text("utf-8")) for path in DATA.glob("SA*.json")}
 AXES = " ".join(axis.replace(" ", "") for axis in load("SA054").inputs["axes"])

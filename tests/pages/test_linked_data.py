@@ -9,11 +9,9 @@ from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
-from tests.pages.sources import BOOK, ROOT
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import linked_data
-from citing import Work
+from press.site import linked_data
+from press.site.citation import Work
+from tests.pages.sources import ROOT
 
 WORK = Work("The book", "1.2.3", "2026-11-20", at="x.html", title="A </script> & more")
 DATA = {"why": "It shows.", "topics": ["masking", "softmax"]}

@@ -1,16 +1,12 @@
 """The index of the theorems says of each what it states."""
 
-import sys
-
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 from sphinx import addnodes
 from sphinx_proof.nodes import proof_node, theorem_node
 
-from tests.pages.sources import BOOK
-
-sys.path.insert(0, str(BOOK / "_ext"))
+from press.reference import theorem_index
 
 SETTINGS = get_default_settings()
 

@@ -17,10 +17,6 @@ from press.example import downloads, slip_catalog, snippets
 from press.site import library
 from press.site.library import WHEEL
 from selfattn_ref.worked_examples import WorkedExample, WorkedExampleMismatch, ids, load, slips
-from tests.pages.sources import BOOK
-
-sys.path.insert(0, str(BOOK / "_ext"))
-import trying
 
 WORK: Any = SimpleNamespace(  # as much of one as a notebook needs
     url="https://book.test/SA016/", sentence=lambda: "A sentence.", bibtex=lambda: "@misc{key}"
@@ -70,7 +66,7 @@ class TestFiles:
                 assert (folder / link.partition('"')[0]).is_file()
 
     def test_the_archive_has_them_all(self, folder: Path) -> None:
-        with zipfile.ZipFile(folder / trying.ARCHIVE) as files:
+        with zipfile.ZipFile(folder / downloads.ARCHIVE) as files:
             names = {Path(name).name for name in files.namelist()}
         assert names == {path.name for path in folder.iterdir()} - {downloads.ARCHIVE}
         assert names >= {"manifest.json", "schema.json", WHEEL}

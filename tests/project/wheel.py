@@ -20,9 +20,6 @@ from tests.pages.sources import ROOT
 from tests.pages.test_trying import taken_along
 from tests.project.rehearsal import copied
 
-sys.path.insert(0, str(BOOK / "_ext"))
-from addresses import address
-
 USE = """
 import importlib.metadata, pathlib, sys
 import numpy
