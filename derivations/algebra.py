@@ -2,52 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-import mpmath
+from derivations.recording import because, chosen, step
 
 DIGITS = 50
 
-# A Fraction, or an mpmath number, which has no types of its own.
+# A step, which records how it was made, or a number that nothing was computed for.
 Real: TypeAlias = Any
 Vector: TypeAlias = Sequence[Real]
 Matrix: TypeAlias = Sequence[Vector]
 
 
-def real(x: Real) -> Real:
-    """Return x with 50 digits; mpmath rounds the one division of a fraction."""
-    if isinstance(x, Fraction):
-        return mpmath.mpf(x.numerator) / mpmath.mpf(x.denominator)
-    return mpmath.mpf(x)
-
-
 def square_root(x: Real) -> Real:
-    return mpmath.sqrt(real(x))
+    return step("root", x, 2)
 
 
 def exponential(x: Real) -> Real:
-    return mpmath.exp(real(x))
+    return step("exp", x)
 
 
 def logarithm(x: Real) -> Real:
-    return mpmath.log(real(x))
+    return step("log", x)
+
+
+def total(terms: Iterable[Real]) -> Real:
+    return step("sum", *terms)
 
 
 def dot(x: Vector, y: Vector) -> Real:
-    total: Real = Fraction(0)
-    for a, b in zip(x, y, strict=True):
-        # A fraction times an mpmath number is not defined; bring both to the same kind.
-        if not (isinstance(a, Fraction) and isinstance(b, Fraction)):
-            a, b = real(a), real(b)
-        term = a * b
-        total = total + term if isinstance(term, Fraction) else real(total) + term
-    return total
+    return step("dot", *itertools.chain.from_iterable(zip(x, y, strict=True)))
+
+
+def largest(x: Iterable[Real]) -> Real:
+    return step("max", *x)
+
+
+def both(one: Real, other: Real) -> Real:
+    return step("and", one, other)
+
+
+def opposite(x: Real) -> Real:
+    return step("not", x)
+
+
+def at_most(x: Real, y: Real) -> Real:
+    return step("at most", x, y)
+
+
+def if_so(may: Real, x: Real, otherwise: Real) -> Real:
+    return because(x if may else otherwise, may)
 
 
 def rows(x: Matrix, indices: Vector) -> Matrix:
-    return [x[int(i)] for i in indices]
+    return [[because(entry, i) for entry in x[int(i)]] for i in indices]
 
 
 def transpose(x: Matrix) -> Matrix:
@@ -60,9 +70,8 @@ def product(x: Matrix, y: Matrix) -> Matrix:
 
 
 def matrix_sum(*terms: Matrix) -> Matrix:
-    # Bring all entries to the same kind: a fraction and an mpmath number do not add up.
     return [
-        [mpmath.fsum(real(entry) for entry in entries) for entries in zip(*same_row, strict=True)]
+        [total(entries) for entries in zip(*same_row, strict=True)]
         for same_row in zip(*terms, strict=True)
     ]
 
@@ -73,7 +82,7 @@ def dot_products(x: Matrix, y: Matrix) -> Matrix:
 
 def cosine(x: Vector, y: Vector) -> Real:
     # One root of the exact product, so that the cosine of a vector with itself is exactly 1.
-    return real(dot(x, y)) / square_root(dot(x, x) * dot(y, y))
+    return dot(x, y) / square_root(dot(x, x) * dot(y, y))
 
 
 def distance(x: Vector, y: Vector) -> Real:
@@ -82,28 +91,45 @@ def distance(x: Vector, y: Vector) -> Real:
 
 
 def divided_by_root(x: Matrix, width: int) -> Matrix:
-    return [[real(entry) / square_root(width) for entry in row] for row in x]
+    return [[entry / square_root(width) for entry in row] for row in x]
 
 
-def softmax(scores: Vector, allowed: Sequence[bool] | None = None) -> Vector:
+def first_of_largest(x: Vector) -> int:
+    return x.index(max(x))
+
+
+def require(holds: bool, otherwise: str) -> None:
+    """Raise an error unless two routes to the same numbers, or what an example needs, agree."""
+    if not holds:
+        raise ArithmeticError(otherwise)
+
+
+def softmax(scores: Vector, allowed: Sequence[Real] | None = None) -> Vector:
     """Return the weights of one row; a masked entry is left out of the sum and gets exactly 0.
 
     Where every entry is masked there is nothing to share out: all are 0.
     """
     if allowed is None:
         allowed = [True] * len(scores)
+    hidden = [chosen(0, may) for may in allowed]
     if not any(allowed):
-        return [mpmath.mpf(0) for _ in scores]
+        return hidden
+    kept = [because(score, may) for score, may in zip(scores, allowed, strict=True)]
+    # Without the largest score, no exponential is too large for a computer to check.
+    highest = largest(score for score, may in zip(kept, allowed, strict=True) if may)
     exponentials = [
-        exponential(score) if may else mpmath.mpf(0)
-        for score, may in zip(scores, allowed, strict=True)
+        exponential(score - highest) if may else zero
+        for score, may, zero in zip(kept, allowed, hidden, strict=True)
     ]
-    total = mpmath.fsum(exponentials)
-    return [entry / total for entry in exponentials]
+    everything = total(exponentials)
+    return [
+        entry / everything if may else zero
+        for entry, may, zero in zip(exponentials, allowed, hidden, strict=True)
+    ]
 
 
 def mean(x: Vector) -> Real:
-    return sum(x) / len(x)
+    return total(x) / len(x)
 
 
 def population_variance(x: Matrix) -> Real:

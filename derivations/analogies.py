@@ -7,12 +7,15 @@ from derivations.algebra import (
     cosine,
     dot,
     dot_products,
+    first_of_largest,
     product,
+    require,
     square_root,
     transpose,
 )
 from derivations.attention import weights_of
 from derivations.kinds import Expected, Inputs, derivation
+from derivations.recording import because
 
 
 def cosines(vectors: Matrix) -> Matrix:
@@ -54,8 +57,8 @@ def scores_in_both_directions(inputs: Inputs) -> Expected:
     query, key = product(vectors, w_query), product(vectors, w_key)
     bilinear = product(w_query, transpose(w_key))
     scores = dot_products(query, key)
-    if scores != dot_products(product(vectors, bilinear), vectors):
-        raise ArithmeticError("the two ways to the scores disagree")
+    other = dot_products(product(vectors, bilinear), vectors)
+    require(scores == other, "the two ways to the scores disagree")
     return {
         "dot": dot_products(vectors, vectors),
         "query": query,
@@ -78,5 +81,5 @@ def lookup_in_a_dictionary(inputs: Inputs) -> Expected:
         "scores": scores,
         "weights": weights,
         "output": [product(each, value) for each in weights],
-        "nearest": [value[row.index(max(row))] for row in scores],
+        "nearest": [[because(x, *row) for x in value[first_of_largest(row)]] for row in scores],
     }

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 from derivations.algebra import (
     Matrix,
+    at_most,
     divided_by_root,
     dot_products,
     product,
     softmax,
 )
 
-Mask: TypeAlias = Sequence[Sequence[bool]]
+Mask: TypeAlias = Sequence[Sequence[Any]]  # of truth values, plain or recorded
 
 
 class Attention(NamedTuple):
@@ -22,7 +23,7 @@ class Attention(NamedTuple):
 
 
 def causal(length: int) -> Mask:
-    return [[j <= i for j in range(length)] for i in range(length)]
+    return [[at_most(j, i) for j in range(length)] for i in range(length)]
 
 
 def weights_of(scores: Matrix, mask: Mask | None = None) -> Matrix:

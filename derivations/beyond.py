@@ -14,12 +14,14 @@ from derivations.algebra import (
     dot,
     dot_products,
     exponential,
+    largest,
     logarithm,
     matrix_sum,
     product,
-    real,
+    require,
     rows,
     softmax,
+    total,
     transpose,
 )
 from derivations.attention import attend, causal, roles, weights_of
@@ -29,20 +31,24 @@ from derivations.gradients import (
     require_agreement,
 )
 from derivations.kinds import Expected, Inputs, derivation
+from derivations.recording import because, chosen, step
 
 
-def split(x: Matrix, heads: int) -> list[Matrix]:
-    width = len(x[0]) // heads
-    return [[row[h * width : (h + 1) * width] for row in x] for h in range(heads)]
+def split(x: Matrix, heads: Real) -> list[Matrix]:
+    width = len(x[0]) // int(heads)
+    return [
+        [[chosen(entry, heads) for entry in row[h * width : (h + 1) * width]] for row in x]
+        for h in range(int(heads))
+    ]
 
 
 def merge(heads: list[Matrix]) -> Matrix:
-    return [[entry for row in same for entry in row] for same in zip(*heads, strict=True)]
+    return [[chosen(entry) for row in same for entry in row] for same in zip(*heads, strict=True)]
 
 
 @derivation
 def two_heads(inputs: Inputs) -> Expected:
-    heads = int(inputs["num_heads"])
+    heads = inputs["num_heads"]
     projected = roles(inputs, inputs["embeddings"])
     query, key, value = (split(x, heads) for x in projected)
     attended = [attend(*head) for head in zip(query, key, value, strict=True)]
@@ -50,7 +56,7 @@ def two_heads(inputs: Inputs) -> Expected:
     merged = merge(outputs)
     # Head h meets its own rows of the output matrix.
     size = len(outputs[0][0])
-    blocks = [inputs["w_output"][h * size : (h + 1) * size] for h in range(heads)]
+    blocks = [inputs["w_output"][h * size : (h + 1) * size] for h in range(int(heads))]
     contributions = [product(o, w) for o, w in zip(outputs, blocks, strict=True)]
     return {
         **dict(zip(("query", "key", "value"), projected, strict=True)),
@@ -70,7 +76,7 @@ def two_heads(inputs: Inputs) -> Expected:
 
 @derivation
 def two_banks_two_heads(inputs: Inputs) -> Expected:
-    heads, w_output = int(inputs["num_heads"]), inputs["w_output"]
+    heads, w_output = inputs["num_heads"], inputs["w_output"]
     names = ("query", "key", "value")
     projected = roles(inputs, inputs["embeddings"])
     pieces = [split(x, heads) for x in projected]
@@ -104,17 +110,18 @@ def two_banks_two_heads(inputs: Inputs) -> Expected:
 
 @derivation
 def grouped_heads(inputs: Inputs) -> Expected:
-    heads, shared = int(inputs["num_heads"]), int(inputs["num_key_value_heads"])
+    sizes = inputs["num_heads"], inputs["num_key_value_heads"]
+    heads, shared = map(int, sizes)
     query, key, value = roles(inputs, inputs["embeddings"])
-    query_heads = split(query, heads)
-    key_heads, value_heads = split(key, shared), split(value, shared)
+    query_heads = split(query, sizes[0])
+    key_heads, value_heads = split(key, sizes[1]), split(value, sizes[1])
     reads = [h // (heads // shared) for h in range(heads)]
     attended = [
         attend(q, key_heads[g], value_heads[g]) for q, g in zip(query_heads, reads, strict=True)
     ]
     merged = merge([head.output for head in attended])
     return {
-        "reads": [Fraction(g) for g in reads],
+        "reads": [because(g, *sizes) for g in reads],
         "query_heads": query_heads,
         "key_heads": key_heads,
         "value_heads": value_heads,
@@ -125,13 +132,13 @@ def grouped_heads(inputs: Inputs) -> Expected:
     }
 
 
-def sines_and_cosines(length: int, width: int, base: Fraction) -> Matrix:
+def sines_and_cosines(length: int, width: int, base: Real) -> Matrix:
     encoding = []
     for t in range(length):
         row = []
         for i in range(width // 2):
-            angle = t * mpmath.power(real(base), -mpmath.mpf(2 * i) / width)
-            row += [mpmath.sin(angle), mpmath.cos(angle)]
+            angle = t / step("power", base, Fraction(2 * i, width))
+            row += [step("sin", angle), step("cos", angle)]
         encoding.append(row)
     return encoding
 
@@ -163,11 +170,11 @@ def words_in_another_order(inputs: Inputs) -> Expected:
 def rotated(x: Vector, position: Real, frequencies: Vector, *, neighbors: bool = False) -> Vector:
     half = len(x) // 2
     pairs = [(2 * i, 2 * i + 1) if neighbors else (i, i + half) for i in range(half)]
-    result = [mpmath.mpf(0)] * len(x)
+    result = [*x]
     for (first, second), frequency in zip(pairs, frequencies, strict=True):
-        a, b = real(x[first]), real(x[second])
-        angle = real(position) * frequency
-        cos, sin = mpmath.cos(angle), mpmath.sin(angle)
+        a, b = x[first], x[second]
+        angle = position * frequency
+        cos, sin = step("cos", angle), step("sin", angle)
         result[first], result[second] = a * cos - b * sin, a * sin + b * cos
     return result
 
@@ -177,24 +184,25 @@ def rotation_by_position(inputs: Inputs) -> Expected:
     query, key, positions = inputs["query"], inputs["key"], inputs["positions"]
     width = len(query)
     frequencies = [
-        mpmath.power(real(inputs["base"]), -mpmath.mpf(2 * i) / width) for i in range(width // 2)
+        step("power", inputs["base"], Fraction(-2 * i, width)) for i in range(width // 2)
     ]
 
-    def everywhere(x: Vector, shift: Real = 0, *, neighbors: bool = False) -> Matrix:
-        return [rotated(x, p + shift, frequencies, neighbors=neighbors) for p in positions]
+    def everywhere(x: Vector, places: Vector = positions, *, neighbors: bool = False) -> Matrix:
+        return [rotated(x, p, frequencies, neighbors=neighbors) for p in places]
 
+    moved = [p + inputs["shift"] for p in positions]
     scores = dot_products(everywhere(query), everywhere(key))
-    shifted = dot_products(everywhere(query, inputs["shift"]), everywhere(key, inputs["shift"]))
+    shifted = dot_products(everywhere(query, moved), everywhere(key, moved))
     # Rotating the query alone, by the distance, must do.
     last = len(positions) - 1
     distances = range(-last, last + 1)
-    by_distance = [dot(rotated(query, d, frequencies), [real(k) for k in key]) for d in distances]
+    by_distance = [dot(rotated(query, d, frequencies), key) for d in distances]
     limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
     for i in range(len(positions)):
         for j in range(len(positions)):
             same = by_distance[i - j + last]
-            if max(abs(scores[i][j] - same), abs(shifted[i][j] - same)) > limit:
-                raise ArithmeticError("a score depends on more than the distance")
+            off = max(abs(scores[i][j] - same), abs(shifted[i][j] - same))
+            require(off < limit, "a score depends on more than the distance")
     return {
         "frequencies": frequencies,
         "rotated_query": everywhere(query),
@@ -215,13 +223,13 @@ State = tuple[Real, Real, Vector]
 
 
 def state_of(scores: Vector, values: Matrix) -> State:
-    highest = max(scores)
+    highest = largest(scores)
     exponentials = [exponential(score - highest) for score in scores]
-    return highest, mpmath.fsum(exponentials), product([exponentials], values)[0]
+    return highest, total(exponentials), product([exponentials], values)[0]
 
 
 def merged_state(one: State, other: State) -> State:
-    highest = max(one[0], other[0])
+    highest = largest([one[0], other[0]])
     a, b = (exponential(state[0] - highest) for state in (one, other))
     weighted = [a * x + b * y for x, y in zip(one[2], other[2], strict=True)]
     return highest, a * one[1] + b * other[1], weighted
@@ -230,6 +238,7 @@ def merged_state(one: State, other: State) -> State:
 @derivation
 def softmax_in_one_pass(inputs: Inputs) -> Expected:
     value, size = inputs["value"], int(inputs["block_size"])
+    block = inputs["block_size"]
     limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
     columns: dict[str, list[object]] = {
         name: []
@@ -248,19 +257,19 @@ def softmax_in_one_pass(inputs: Inputs) -> Expected:
         for other in (merged_state(*reversed(blocks)), running[-1]):
             off = [merged[0] - other[0], merged[1] - other[1]]
             off += [x - y for x, y in zip(merged[2], other[2], strict=True)]
-            if max(abs(real(difference)) for difference in off) > limit:
-                raise ArithmeticError("the order of the keys changes the state")
+            same = max(abs(difference) for difference in off) < limit
+            require(same, "the order of the keys changes the state")
         weights = softmax(scores)
         row = {
             "running_maximum": [state[0] for state in running],
             "running_sum": [state[1] for state in running],
-            "block_maximum": [state[0] for state in blocks],
-            "block_sum": [state[1] for state in blocks],
-            "block_weighted": [state[2] for state in blocks],
+            "block_maximum": [because(state[0], block) for state in blocks],
+            "block_sum": [because(state[1], block) for state in blocks],
+            "block_weighted": [[because(x, block) for x in state[2]] for state in blocks],
             "merged_maximum": merged[0],
             "merged_sum": merged[1],
             "merged_weighted": merged[2],
-            "log_sum_exp": real(merged[0]) + logarithm(merged[1]),
+            "log_sum_exp": merged[0] + logarithm(merged[1]),
             "weights": weights,
             "output": product([weights], value)[0],
         }
@@ -277,7 +286,7 @@ def gradient_by_hand(inputs: Inputs) -> Expected:
     def loss(**changed: Matrix) -> Real:
         given = {**inputs, **changed}
         output = attend(*roles(given, given["embeddings"])).output
-        return mpmath.fsum(dot(o, d) for o, d in zip(output, d_output, strict=True))
+        return total(dot(o, d) for o, d in zip(output, d_output, strict=True))
 
     words = inputs["embeddings"]
     query, key, value = roles(inputs, words)
@@ -320,7 +329,13 @@ def induced(text: Vector, inputs: Inputs, *, through: str = "query key value") -
     one_hot = [[Fraction(n == token) for n in range(tokens)] for token in range(tokens)]
     nothing = [Fraction(0)] * (2 * tokens)
     words = [
-        [*one_hot[int(token)], Fraction(1), Fraction(p), Fraction(p * p), *nothing]
+        [
+            *(because(x, token) for x in one_hot[int(token)]),
+            Fraction(1),
+            Fraction(p),
+            Fraction(p * p),
+            *nothing,
+        ]
         for p, token in enumerate(text)
     ]
     mask, scale = causal(len(text)), inputs["scale"]
@@ -328,7 +343,7 @@ def induced(text: Vector, inputs: Inputs, *, through: str = "query key value") -
     def heard(layer: str, **sources: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         query, key, value = (product(x, inputs[f"w_{role}_{layer}"]) for role, x in sources.items())
         scores = dot_products(query, key)
-        scaled = [[real(score) * real(scale) for score in row] for row in scores]
+        scaled = [[score * scale for score in row] for row in scores]
         weights = weights_of(scaled, mask)
         return scores, weights, product(weights, value)
 
@@ -366,8 +381,8 @@ def induction_head(inputs: Inputs) -> Expected:
     for i, row in enumerate(repeated["first_weights"]):
         curve = [exponential(-inputs["scale"] * (i - 1 - j) ** 2) for j in range(i + 1)]
         for weight, height in zip(row, curve, strict=False):
-            if abs(weight - height / mpmath.fsum(curve)) > limit:
-                raise ArithmeticError("layer 1 does not listen to the position before")
+            same = abs(weight - height / total(curve)) < limit
+            require(same, "layer 1 does not listen to the position before")
     return expected
 
 
@@ -386,12 +401,12 @@ def one_step_of_training(inputs: Inputs) -> Expected:
     back = attention_gradients(query, key, value, [[slope]])
     require_agreement("d_key", back.d_key, central_differences(loss, key))
     moved = [
-        [real(k) - real(inputs["learning_rate"]) * d for k, d in zip(*row, strict=True)]
+        [k - inputs["learning_rate"] * d for k, d in zip(*row, strict=True)]
         for row in zip(key, back.d_key, strict=True)
     ]
     after = attend(query, moved, value)
-    if abs(real(answer(moved)) - mpmath.tanh(1)) > mpmath.mpf(10) ** -45:
-        raise ArithmeticError("the answer after the step is not tanh 1")
+    off = abs(answer(moved) - mpmath.tanh(1))
+    require(off < mpmath.mpf(10) ** -45, "the answer after the step is not tanh 1")
     return {
         "weights": before.weights,
         "output": before.output,
@@ -411,13 +426,14 @@ def one_step_of_training(inputs: Inputs) -> Expected:
 
 @derivation
 def cost_of_attention(inputs: Inputs) -> Expected:
-    length, width, heads, shared, d_k, d_v, layers, size = (
-        int(inputs[name])
+    sizes = [
+        inputs[name]
         for name in (
             *("length", "d_model", "num_heads", "num_key_value_heads"),
             *("d_k", "d_v", "layers", "bytes_per_number"),
         )
-    )
+    ]
+    length, width, heads, shared, d_k, d_v, layers, size = map(int, sizes)
     tokens = range(length)
     last = length - 1
     cases: list[tuple[list[int], set[tuple[int, int]]]] = [  # who is new, and who sees whom
@@ -454,10 +470,11 @@ def cost_of_attention(inputs: Inputs) -> Expected:
         of_keys = []
         for j in tokens:
             (alike,) = {n for (_, at, _), n in uses.items() if at == j}
-            of_keys.append(Fraction(alike))
+            of_keys.append(because(alike, *sizes))
         counts = [len(seen), for_scores, for_output, projecting]
         counts.append(2 * sum(counts[1:]))
-        for column, entry in zip(columns.values(), [*map(Fraction, counts), of_keys], strict=True):
+        counted = [because(count, *sizes) for count in counts]
+        for column, entry in zip(columns.values(), [*counted, of_keys], strict=True):
             column.append(entry)
 
     def cached(stores: int) -> int:
@@ -469,7 +486,7 @@ def cost_of_attention(inputs: Inputs) -> Expected:
 
     return {
         **columns,
-        "cache_numbers": Fraction(cached(shared)),
-        "cache_bytes": Fraction(size * cached(shared)),
-        "cache_bytes_unshared": Fraction(size * cached(heads)),
+        "cache_numbers": because(cached(shared), *sizes),
+        "cache_bytes": because(size * cached(shared), *sizes),
+        "cache_bytes_unshared": because(size * cached(heads), *sizes),
     }

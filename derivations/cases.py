@@ -11,19 +11,27 @@ from derivations.algebra import (
     Matrix,
     Real,
     Vector,
+    at_most,
+    both,
     divided_by_root,
     dot_products,
     exponential,
+    first_of_largest,
+    if_so,
+    largest,
     logarithm,
     matrix_sum,
     mean,
+    opposite,
     product,
-    real,
+    require,
     rows,
+    total,
     transpose,
 )
 from derivations.attention import Attention, Mask, attend, causal, weights_of
 from derivations.kinds import Expected, Inputs, derivation
+from derivations.recording import because, step
 
 
 class Roles(NamedTuple):
@@ -40,7 +48,7 @@ def scaled(query: Matrix, key: Matrix) -> Matrix:
     return divided_by_root(dot_products(query, key), len(key[0]))
 
 
-def times(x: Matrix, factor: Fraction) -> Matrix:
+def times(x: Matrix, factor: Real) -> Matrix:
     return [[entry * factor for entry in row] for row in x]
 
 
@@ -57,19 +65,22 @@ def require_equal(what: str, x: Matrix, y: Matrix) -> None:
     """Require two routes to the same numbers to agree in all but the last five digits."""
     limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
     for one, other in zip(x, y, strict=True):
-        if any(abs(real(a) - real(b)) > limit for a, b in zip(one, other, strict=True)):
-            raise ArithmeticError(f"two routes to {what} disagree")
+        agree = all(abs(a - b) < limit for a, b in zip(one, other, strict=True))
+        require(agree, f"two routes to {what} disagree")
 
 
 def window(inputs: Inputs, queries: int, keys: int) -> Mask:
     """Return which keys stand at most `left` before and `right` after the place of each query."""
-    left, right, offset = (int(inputs[name]) for name in ("left", "right", "offset"))
+    left, right, offset = (inputs[name] for name in ("left", "right", "offset"))
     places = [i + offset for i in range(queries)]
-    return [[place - left <= j <= place + right for j in range(keys)] for place in places]
+    return [
+        [both(at_most(place - left, j), at_most(j, place + right)) for j in range(keys)]
+        for place in places
+    ]
 
 
 def up_to(offset: int, queries: int, keys: int) -> Mask:
-    return [[j <= i + offset for j in range(keys)] for i in range(queries)]
+    return [[at_most(j, i + offset) for j in range(keys)] for i in range(queries)]
 
 
 @derivation
@@ -86,7 +97,7 @@ def bias_by_distance(inputs: Inputs) -> Expected:
 
 
 def capped(scores: Matrix, cap: Real) -> Matrix:
-    return [[real(cap) * mpmath.tanh(real(s) / real(cap)) for s in row] for row in scores]
+    return [[cap * step("tanh", s / cap) for s in row] for row in scores]
 
 
 @derivation
@@ -126,9 +137,14 @@ def a_batch_with_padding(inputs: Inputs) -> Expected:
     for query, key, value, length in zip(*given(inputs), inputs["lengths"], strict=True):
         kept = int(length)
         weights, output = attend(query, key[:kept], value[:kept])
-        nothing = [Fraction(0)] * (len(key) - kept)
-        mask.append([[j < kept for j in range(len(key))]])
-        attended.append(Attention([[*row, *nothing] for row in weights], output))
+        visible = [at_most(j + 1, length) for j in range(len(key))]
+        mask.append([visible])
+        padded = [
+            [because(row[j] if may else 0, may, length) for j, may in enumerate(visible)]
+            for row in weights
+        ]
+        output = [[because(x, length) for x in row] for row in output]
+        attended.append(Attention(padded, output))
         scores.append(scaled(query, key))
     return {
         "mask": mask,
@@ -161,13 +177,16 @@ def causal_from_two_corners(inputs: Inputs) -> Expected:
 @derivation
 def two_packed_sentences(inputs: Inputs) -> Expected:
     (query, key, value), segments = given(inputs), inputs["segments"]
-    segment_mask = [[one == other for other in segments] for one in segments]
+    segment_mask = [[step("equal", one, other) for other in segments] for one in segments]
     order = causal(len(segments))
-    mask = [[same and j <= i for j, same in enumerate(row)] for i, row in enumerate(segment_mask)]
+    mask = [
+        [both(same, before) for same, before in zip(*pair, strict=True)]
+        for pair in zip(segment_mask, order, strict=True)
+    ]
     packed = attend(query, key, value, mask)
     alone: list[Vector] = []
     for segment in dict.fromkeys(segments):
-        places = [Fraction(i) for i, one in enumerate(segments) if one == segment]
+        places = [i for i, one in enumerate(segments) if one == segment]
         sentence = Roles(rows(query, places), rows(key, places), rows(value, places))
         alone += attend(*sentence, causal(len(places))).output
     require_equal("the output", packed.output, alone)
@@ -184,8 +203,7 @@ def two_packed_sentences(inputs: Inputs) -> Expected:
 def a_sink_beside_three_keys(inputs: Inputs) -> Expected:
     (query, key, value), real_keys = given(inputs), inputs["without_sink"]
     (sink,) = set(range(len(key))) - {int(i) for i in real_keys}
-    if any(value[sink]):
-        raise ArithmeticError("the value of the sink is not zero")
+    require(not any(value[sink]), "the value of the sink is not zero")
     scaled_scores = scaled(query, key)
     biased = matrix_sum(scaled_scores, [*inputs["bias"] * len(query)])
     with_sink = shared_out(biased, value)
@@ -205,18 +223,19 @@ def a_sink_beside_three_keys(inputs: Inputs) -> Expected:
 def equal_scores(inputs: Inputs) -> Expected:
     query, key, value = given(inputs)
     scores = dot_products(query, key)
-    # `index` finds the first of several.
-    first = [row.index(max(row)) for row in scores]
     return {
         "scaled_scores": scaled(query, key),
         **named(attend(query, key, value)),
         **named(shared_out(times(scores, inputs["scale"]), value), "_sharp"),
-        "output_first_wins": [value[i] for i in first],
+        "output_first_wins": [
+            [because(x, *row) for x in value[first_of_largest(row)]] for row in scores
+        ],
     }
 
 
 def log_sum_exp(scores: Vector) -> Real:
-    return logarithm(mpmath.fsum(exponential(score) for score in scores))
+    highest = largest(scores)
+    return highest + logarithm(total(exponential(score - highest) for score in scores))
 
 
 @derivation
@@ -224,7 +243,7 @@ def scores_near_ten_thousand(inputs: Inputs) -> Expected:
     (query, key, value), mask = given(inputs), inputs["mask"]
     scaled_scores = scaled(query, key)
     filled = [
-        [s if may else inputs["sentinel"] for s, may in zip(*pair, strict=True)]
+        [if_so(may, s, inputs["sentinel"]) for s, may in zip(*pair, strict=True)]
         for pair in zip(scaled_scores, mask, strict=True)
     ]
     return {
@@ -277,9 +296,12 @@ def queries_before_the_first_key(inputs: Inputs) -> Expected:
         "weights": weights,
         "output": output,
         "output_uniform": [
-            row if any(allowed) else average for row, allowed in zip(output, mask, strict=True)
+            [because(x, *allowed) for x in (row if any(allowed) else average)]
+            for row, allowed in zip(output, mask, strict=True)
         ],
-        "nan_in_output": [[not any(allowed)] * len(value[0]) for allowed in mask],
+        "nan_in_output": [
+            [because(not any(allowed), *allowed) for _ in value[0]] for allowed in mask
+        ],
     }
 
 
@@ -289,7 +311,10 @@ def one_mask_read_in_two_ways(inputs: Inputs) -> Expected:
     return {
         "scaled_scores": scaled(query, key),
         **named(attend(query, key, value, mask)),
-        **named(attend(query, key, value, [[not m for m in row] for row in mask]), "_true_hides"),
+        **named(
+            attend(query, key, value, [[opposite(may) for may in row] for row in mask]),
+            "_true_hides",
+        ),
     }
 
 

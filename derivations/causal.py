@@ -8,20 +8,25 @@ from fractions import Fraction
 import mpmath
 
 from derivations.algebra import (
+    Real,
     Vector,
     divided_by_root,
     dot_products,
     exponential,
+    if_so,
     logarithm,
     mean,
+    opposite,
     product,
-    real,
+    require,
     softmax,
+    total,
     transpose,
 )
 from derivations.attention import attend, causal, roles, weights_of
 from derivations.gradients import attention_gradients
 from derivations.kinds import Expected, Inputs, derivation
+from derivations.recording import because, step
 
 
 @derivation
@@ -38,12 +43,12 @@ def causal_attention(inputs: Inputs) -> Expected:
     }
 
 
-def filled(scores: Vector, mask: list[bool], sentinel: Fraction) -> Vector:
-    return [score if may else sentinel for score, may in zip(scores, mask, strict=True)]
+def filled(scores: Vector, mask: Vector, sentinel: Real) -> Vector:
+    return [if_so(may, score, sentinel) for score, may in zip(scores, mask, strict=True)]
 
 
-def added(scores: Vector, mask: list[bool], sentinel: Fraction) -> Vector:
-    return [score if may else score + sentinel for score, may in zip(scores, mask, strict=True)]
+def added(scores: Vector, mask: Vector, sentinel: Real) -> Vector:
+    return [if_so(may, score, score + sentinel) for score, may in zip(scores, mask, strict=True)]
 
 
 @derivation
@@ -52,20 +57,25 @@ def four_wrong_masks(inputs: Inputs) -> Expected:
     low_scores, sentinel = inputs["low_scores"], inputs["sentinel"]
     multiplied = [score * may for score, may in zip(scores, mask, strict=True)]
     with_infinity = [
-        float(score) * may + (1 - may) * -math.inf for score, may in zip(scores, mask, strict=True)
+        float(score) * bool(may) + (not may) * -math.inf
+        for score, may in zip(scores, mask, strict=True)
     ]
     exponentials = [math.exp(score) for score in with_infinity]
     return {
         "weights": softmax(scores, mask),
         "weights_multiplied": softmax(multiplied),
-        "nan_in_scores": [math.isnan(score) for score in with_infinity],
-        "nan_in_weights": [math.isnan(entry / sum(exponentials)) for entry in exponentials],
+        "nan_in_scores": [
+            because(math.isnan(score), may) for score, may in zip(with_infinity, mask, strict=True)
+        ],
+        "nan_in_weights": [
+            because(math.isnan(entry / sum(exponentials)), *mask) for entry in exponentials
+        ],
         "weights_low": softmax(low_scores, mask),
         "weights_low_filled": softmax(filled(low_scores, mask, sentinel)),
         "weights_nobody": softmax(scores, nobody),
         "weights_nobody_filled": softmax(filled(scores, nobody, sentinel)),
         "weights_nobody_added": softmax(added(scores, nobody, sentinel)),
-        "weights_inverted": softmax(scores, [not may for may in mask]),
+        "weights_inverted": softmax(scores, [opposite(may) for may in mask]),
     }
 
 
@@ -105,7 +115,12 @@ def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
     gradients = attention_gradients(query, key, value, inputs["d_output"], mask)
     (empty,) = (i for i, allowed in enumerate(mask) if not any(allowed))
     nan_in_output, nan_in_d_value = nan_by_the_book(inputs)
-    uniform = [row if any(row) else [Fraction(1, len(key))] * len(key) for row in weights]
+    uniform = [
+        [because(p if any(allowed) else Fraction(1, len(key)), *allowed) for p in row]
+        for row, allowed in zip(weights, mask, strict=True)
+    ]
+    visible = [may for allowed in mask for may in allowed]
+    unmasked = attend([query[empty]], key, value).output[0]
     return {
         "weights": weights,
         "output": output,
@@ -114,9 +129,12 @@ def a_query_with_nobody_to_attend_to(inputs: Inputs) -> Expected:
         "d_value": gradients.d_value,
         "output_uniform": [mean(column) for column in transpose(value)],
         "d_value_uniform": product(transpose(uniform), inputs["d_output"]),
-        "output_unmasked": attend([query[empty]], key, value).output[0],
-        "nan_in_output": nan_in_output,
-        "nan_in_d_value": nan_in_d_value,
+        "output_unmasked": [because(x, *visible) for x in unmasked],
+        "nan_in_output": [
+            [because(x, *allowed) for x in row]
+            for row, allowed in zip(nan_in_output, mask, strict=True)
+        ],
+        "nan_in_d_value": [[because(x, *visible) for x in row] for row in nan_in_d_value],
     }
 
 
@@ -174,18 +192,19 @@ def one_token_at_a_time(inputs: Inputs) -> Expected:
 @derivation
 def perplexity_of_four_tokens(inputs: Inputs) -> Expected:
     probabilities = inputs["probabilities"]
-    if any(sum(row) != 1 for row in probabilities):
-        raise ArithmeticError("the probabilities of a position do not add up to one")
-    chosen = [row[int(i)] for row, i in zip(probabilities, inputs["targets"], strict=True)]
+    for row in probabilities:
+        require(total(row) == 1, "the probabilities of a position do not add up to one")
+    targets = inputs["targets"]
+    chosen = [because(row[int(i)], i) for row, i in zip(probabilities, targets, strict=True)]
     surprise = [-logarithm(p) for p in chosen]
     cross_entropy = mean(surprise)
     # As the exponential of a mean, and as a root of a product: once in logarithms, once not.
     reciprocals = Fraction(1)
     for p in chosen:
         reciprocals /= p
-    perplexity = mpmath.root(real(reciprocals), len(chosen))
-    if abs(exponential(cross_entropy) - perplexity) > mpmath.mpf(10) ** (5 - mpmath.mp.dps):
-        raise ArithmeticError("the two ways to the perplexity disagree")
+    perplexity = step("root", reciprocals, len(chosen))
+    off, limit = exponential(cross_entropy) - perplexity, mpmath.mpf(10) ** (5 - mpmath.mp.dps)
+    require(abs(off) < limit, "the two ways to the perplexity disagree")
     vocabulary = len(probabilities[0])
     return {
         "log_probabilities": [[logarithm(p) for p in row] for row in probabilities],

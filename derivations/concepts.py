@@ -8,7 +8,6 @@ import mpmath
 
 from derivations.algebra import (
     Matrix,
-    Real,
     cosine,
     distance,
     divided_by_root,
@@ -19,18 +18,15 @@ from derivations.algebra import (
     mean,
     population_variance,
     product,
-    real,
+    require,
     rows,
     softmax,
+    total,
     transpose,
 )
 from derivations.attention import roles, weights_of
 from derivations.kinds import Expected, Inputs, derivation
-
-
-def rounded(x: Real, decimals: int) -> Fraction:
-    # An irrational number has no ties, so any rule for ties will do.
-    return Fraction(int(mpmath.nint(x * 10**decimals)), 10**decimals)
+from derivations.recording import because, step
 
 
 @derivation
@@ -54,7 +50,7 @@ def cosine_attention_in_two_sentences(inputs: Inputs) -> Expected:
         expected[f"weights_{sense}"] = weights
         expected[f"context_{sense}"] = product(weights, words)
     bat, cave = rows(inputs["embeddings"], inputs["sentence_cave"])
-    expected["rounded_weights"] = softmax([Fraction(1), rounded(cosine(bat, cave), 2)])
+    expected["rounded_weights"] = softmax([Fraction(1), step("round", cosine(bat, cave), 2)])
     return expected
 
 
@@ -79,7 +75,7 @@ def softmax_by_hand(inputs: Inputs) -> Expected:
     exponentials = [exponential(score) for score in inputs["scores"]]
     return {
         "exponentials": exponentials,
-        "total": sum(exponentials),
+        "total": total(exponentials),
         "weights": softmax(inputs["scores"]),
     }
 
@@ -105,7 +101,7 @@ def one_word_in_two_sentences(inputs: Inputs) -> Expected:
         weights, context = parameter_free(rows(words, sentence))
         expected[f"weights_{sense}"] = weights
         expected[f"context_{sense}"] = context
-        expected[f"bank_{sense}"] = context[sentence.index(bank)]
+        expected[f"bank_{sense}"] = [because(x, *sentence) for x in context[sentence.index(bank)]]
     expected["bank_stacked"] = parameter_free(words)[1][bank]
     return expected
 
@@ -217,11 +213,11 @@ def softmax_at_three_temperatures(inputs: Inputs) -> Expected:
     for temperature in inputs["temperatures"]:
         divided = [score / temperature for score in inputs["scores"]]
         weights = softmax(divided)
-        entropy = -mpmath.fsum(p * logarithm(p) for p in weights)
-        optimum = real(temperature) * logarithm(sum(exponential(score) for score in divided))
-        attained = dot(weights, inputs["scores"]) + real(temperature) * entropy
-        if abs(attained - optimum) > mpmath.mpf(10) ** (5 - mpmath.mp.dps):
-            raise ArithmeticError("the weights do not attain the optimum")
+        entropy = -total(p * logarithm(p) for p in weights)
+        optimum = temperature * logarithm(total(exponential(score) for score in divided))
+        attained = dot(weights, inputs["scores"]) + temperature * entropy
+        limit = mpmath.mpf(10) ** (5 - mpmath.mp.dps)
+        require(abs(attained - optimum) < limit, "the weights do not attain the optimum")
         expected["weights"].append(weights)
         expected["entropy"].append(entropy)
         expected["optimum"].append(optimum)

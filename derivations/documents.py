@@ -14,6 +14,7 @@ import mpmath
 
 from derivations.algebra import DIGITS
 from derivations.examples import DERIVATIONS
+from derivations.recording import given, plain
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
@@ -109,6 +110,7 @@ def nearest_double(value: Any) -> Any:
     """Round every number once, to the nearest double, written in its shortest unambiguous form."""
     if isinstance(value, list):
         return [nearest_double(item) for item in value]
+    value = plain(value)
     if isinstance(value, bool):
         return value
     if isinstance(value, mpmath.mpf):
@@ -126,12 +128,17 @@ def shape(value: Any) -> tuple[int, ...]:
     return (len(value), *inner.pop())
 
 
+def inputs_of(document: Document) -> dict[str, Any]:
+    """Return the inputs of an example, exact, as steps."""
+    return {name: given(exact(entry["value"])) for name, entry in document["inputs"].items()}
+
+
 def derive(document: Document) -> dict[str, Any]:
     """Return the expected values of an example, rounded to doubles, in the order of its file."""
     function = DERIVATIONS[document["derivation"]["function"]]
-    inputs = {name: exact(entry["value"]) for name, entry in document["inputs"].items()}
     with mpmath.workdps(DIGITS):
-        values = {name: nearest_double(value) for name, value in function(inputs).items()}
+        derived = function(inputs_of(document))
+        values = {name: nearest_double(value) for name, value in derived.items()}
     if values.keys() != document["expected"].keys():
         raise ValueError(
             f"{document['id']} expects {', '.join(document['expected'])}, "

@@ -4,56 +4,56 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from fractions import Fraction
 
-import mpmath
-
-from derivations.algebra import Matrix, Real, Vector, dot, real, softmax, square_root
+from derivations.algebra import Matrix, Real, Vector, dot, largest, softmax, square_root, total
 from derivations.kinds import Expected, Inputs, derivation
+from derivations.recording import because, step
 
 
-def dot_products_of_all_vectors(values: Vector, width: int) -> Counter[Fraction]:
+def dot_products_of_all_vectors(values: Vector, width: int) -> Counter[Real]:
     """Return how often each dot product occurs among all pairs of vectors with these entries."""
     vectors = list(itertools.product(values, repeat=width))
     return Counter(dot(q, k) for q in vectors for k in vectors)
 
 
-def mean_and_variance(counts: Counter[Fraction]) -> tuple[Fraction, Fraction]:
-    total = counts.total()
-    mean = sum((value * count for value, count in counts.items()), Fraction(0)) / total
-    squares = sum((count * (value - mean) ** 2 for value, count in counts.items()), Fraction(0))
-    return mean, squares / total
+def mean_and_variance(counts: Counter[Real]) -> tuple[Real, Real]:
+    mean = total(value * count for value, count in counts.items()) / counts.total()
+    squares = total((value - mean) ** 2 * count for value, count in counts.items())
+    return mean, squares / counts.total()
 
 
 @derivation
 def dot_products_of_signs(inputs: Inputs) -> Expected:
     expected: Expected = {"mean": [], "variance": [], "variance_scaled": []}
-    for width, word in zip(map(int, inputs["widths"]), ("one", "two", "four"), strict=True):
-        counts = dot_products_of_all_vectors(inputs["entries"], width)
+    for width, word in zip(inputs["widths"], ("one", "two", "four"), strict=True):
+        counts = dot_products_of_all_vectors(inputs["entries"], int(width))
+        counted = (*inputs["entries"], width)
         mean, variance = mean_and_variance(counts)
-        expected["mean"].append(mean)
-        expected["variance"].append(variance)
+        expected["mean"].append(because(mean, width))
+        expected["variance"].append(because(variance, width))
         expected["variance_scaled"].append(variance / width)
-        expected[f"values_{word}"] = [Fraction(value) for value in sorted(counts)]
-        expected[f"counts_{word}"] = [Fraction(counts[value]) for value in sorted(counts)]
+        expected[f"values_{word}"] = [because(value, *counted) for value in sorted(counts)]
+        expected[f"counts_{word}"] = [because(counts[value], *counted) for value in sorted(counts)]
     return expected
 
 
 @derivation
 def moments_of_dot_products(inputs: Inputs) -> Expected:
     entry_mean, entry_variance = mean_and_variance(Counter(inputs["entries"]))
-    widths = [int(width) for width in inputs["widths"]]
+    widths = inputs["widths"]
     moments = [
-        mean_and_variance(dot_products_of_all_vectors(inputs["entries"], width)) for width in widths
+        mean_and_variance(dot_products_of_all_vectors(inputs["entries"], int(width)))
+        for width in widths
     ]
     return {
         "entry_mean": entry_mean,
         "entry_variance": entry_variance,
-        "mean": [mean for mean, _ in moments],
-        "variance": [variance for _, variance in moments],
+        "mean": [because(mean, width) for (mean, _), width in zip(moments, widths, strict=True)],
+        "variance": [
+            because(variance, width) for (_, variance), width in zip(moments, widths, strict=True)
+        ],
         "mean_scaled": [
-            real(mean) / square_root(width)
-            for (mean, _), width in zip(moments, widths, strict=True)
+            mean / square_root(width) for (mean, _), width in zip(moments, widths, strict=True)
         ],
         "variance_scaled": [
             variance / width for (_, variance), width in zip(moments, widths, strict=True)
@@ -67,14 +67,13 @@ def softmax_jacobian(weights: Vector) -> Matrix:
 
 
 def spectral_norm(symmetric: Matrix) -> Real:
-    eigenvalues = mpmath.eigsy(mpmath.matrix(symmetric), eigvals_only=True)
-    return max(abs(value) for value in eigenvalues)
+    return step("norm", *itertools.chain.from_iterable(symmetric))
 
 
 @derivation
 def saturated_and_scaled_softmax(inputs: Inputs) -> Expected:
     root = square_root(inputs["width"])
-    scaled_scores = [real(score) / root for score in inputs["scores"]]
+    scaled_scores = [score / root for score in inputs["scores"]]
     expected: Expected = {"scaled_scores": scaled_scores}
     jacobians = {}
     for suffix, scores in (("", inputs["scores"]), ("_scaled", scaled_scores)):
@@ -83,7 +82,7 @@ def saturated_and_scaled_softmax(inputs: Inputs) -> Expected:
         jacobians[suffix] = jacobian
         expected[f"weights{suffix}"] = weights
         expected[f"jacobian{suffix}"] = jacobian
-        expected[f"largest{suffix}"] = max(abs(entry) for row in jacobian for entry in row)
+        expected[f"largest{suffix}"] = largest(abs(entry) for row in jacobian for entry in row)
         expected[f"norm{suffix}"] = spectral_norm(jacobian)
     # Chain rule: the scaled scores change by 1/√d_k of what the scores do.
     expected["jacobian_through_scale"] = [

@@ -14,14 +14,15 @@ import pytest
 from mpmath import iv
 
 import derivations
-from derivations.documents import exact, example_files, read
+from derivations.documents import example_files, inputs_of, read
 from derivations.examples import DERIVATIONS
+from derivations.recording import plain
 
 FILES = example_files()
 MODULES = [
     importlib.import_module(f"derivations.{module.name}")
     for module in pkgutil.iter_modules(derivations.__path__)
-    if module.name not in {"__main__", "documents"}
+    if module.name not in {"__main__", "documents", "traces"}
 ]
 # The eigenvalues of a matrix, which intervals do not give.
 NOT_ENCLOSED = {("SA020", "norm"), ("SA020", "norm_scaled")}
@@ -82,7 +83,7 @@ def entries(value, stored):
         for one, other in zip(value, stored, strict=True):
             yield from entries(one, other)
     else:
-        yield value, stored
+        yield plain(value), stored
 
 
 @pytest.fixture
@@ -104,8 +105,7 @@ def on_intervals(monkeypatch):
 
 
 def not_enclosed(name, document):
-    inputs = {key: exact(entry["value"]) for key, entry in document["inputs"].items()}
-    derived = DERIVATIONS[document["derivation"]["function"]](inputs)
+    derived = DERIVATIONS[document["derivation"]["function"]](inputs_of(document))
     for key, entry in document["expected"].items():
         if (name, key) in NOT_ENCLOSED:
             continue
