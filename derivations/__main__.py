@@ -1,4 +1,4 @@
-"""The command line: check, write, release. See the package docstring."""
+"""The command line: check, write, release, trace. See the package docstring."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from derivations.documents import (
     render,
     with_derived_values,
 )
+from derivations.traces import write_digests, write_traces
 
 
 def check(data: Path, ledger: Path) -> int:
@@ -70,11 +71,21 @@ def main(arguments: Sequence[str], *, data: Path = DATA, ledger: Path = LEDGER) 
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--write", metavar="ID", help="fill in the expected values of an example")
     action.add_argument("--release", metavar="ID", help="enter an example in the ledger")
+    action.add_argument("--traces", metavar="DIR", help="write how every value was made")
+    action.add_argument(
+        "--digests", action="store_true", help="enter the digests of the traces in their ledger"
+    )
     options = parser.parse_args(arguments)
     if options.write:
         return write(options.write, data, ledger)
     if options.release:
         return release(options.release, data, ledger)
+    if options.traces:
+        print(f"{len(write_traces(Path(options.traces)))} traces in {options.traces}")
+        return 0
+    if options.digests:
+        write_digests()
+        return 0
     return 1 if check(data, ledger) else 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from derivations.traces import write_traces
 from press.example.notebook import written
 from press.site.citation import Work
 from press.site.library import FOLDER, base_of, build_wheel, install
@@ -21,7 +22,8 @@ ARCHIVE = "worked-examples.zip"
 def write_files(app: Sphinx, exception: Exception | None) -> None:
     """Put what can be taken along into the site: each file by itself, and all in one archive.
 
-    That is the data of all examples, their notebooks, and the library that these install.
+    That is the data of all examples, their traces and notebooks, and the library that these
+    install.
     """
     if not is_whole(app, exception):
         return
@@ -31,7 +33,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
         main(["export", f"{folder}"])
     listed = folder / "manifest.json"
     manifest = json.loads(listed.read_text("utf-8"))
-    for path in (build_wheel(folder), *folder.glob("SA*.ipynb")):
+    for path in (build_wheel(folder), *folder.glob("SA*.ipynb"), *write_traces(folder)):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         manifest["files"][path.name] = f"sha256:{digest}"
     manifest["files"] = dict(sorted(manifest["files"].items()))
@@ -53,6 +55,7 @@ def write_notebook(app: Sphinx, name: str, work: Work) -> None:
 def buttons(name: str, *, runs: bool = True) -> str:
     """Return links to the files of an example; only one that is in use has a notebook."""
     files = {"Notebook (.ipynb)": f"{name}.ipynb"} if runs else {}
-    files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz", "All examples (.zip)": ARCHIVE}
+    files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz"}
+    files |= {"Trace (JSON)": f"{name}.trace.json", "All examples (.zip)": ARCHIVE}
     links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
     return f'<p class="buttons">{" ".join(links)}</p>'

@@ -101,8 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command.add_argument("folder", metavar="DIR", type=Path)
     command.set_defaults(run=lambda given: export(given.folder))
 
-    command = commands.add_parser("verify", help="say whether an example is the one that is cited")
-    command.add_argument("cited", metavar="ID@VERSION#sha256:DIGEST")
+    command = commands.add_parser(
+        "verify", help="say whether an example is the one that is cited, or a trace the one of ours"
+    )
+    command.add_argument("cited", metavar="ID@VERSION#sha256:DIGEST|FILE.trace.json")
     command.set_defaults(run=lambda given: verify(given.cited))
 
     given = parser.parse_args(arguments)
@@ -332,7 +334,7 @@ def export(folder: Path) -> int:
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("schema", *ids()):
+        for name in ("schema", "trace.schema", *ids()):
             write(f"{name}.json", file_content(name))
         for example_id in ids():
             path = folder / f"{example_id}.npz"
@@ -347,12 +349,14 @@ def export(folder: Path) -> int:
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
     except OSError as error:
         raise CannotRunError(f"{error.strerror}: {error.filename}") from None
-    print(f"{len(ids())} examples in {folder}: JSON, .npz, schema.json and manifest.json")
+    print(f"{len(ids())} examples in {folder}: JSON, .npz, schemas and manifest.json")
     return AGREES
 
 
 def verify(reference: str) -> int:
-    """Say whether an example is the one that a citation names."""
+    """Say whether an example is the one that a citation names, or a file its trace."""
+    if reference.endswith(".trace.json"):
+        return verify_trace(Path(reference))
     match = _CITED.fullmatch(reference.strip())
     if match is None:
         raise CannotRunError(
@@ -365,6 +369,20 @@ def verify(reference: str) -> int:
         return DIFFERS
     print(f"{example.id} is the one that is cited: {example.title}{version}")
     print(*_withdrawn(example), _file(example), sep="\n")
+    return AGREES
+
+
+def verify_trace(path: Path) -> int:
+    """Say whether a file is, byte by byte, the trace of the example that it names."""
+    example = _ask(load, path.name.partition(".")[0])
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise CannotRunError(f"{error.strerror}: {error.filename}") from None
+    if digest != json.loads(file_content("traces"))[example.id]:
+        print(f"{path.name} is not the trace of {example.id} that {selfattn_ref.__version__} knows")
+        return DIFFERS
+    print(f"{path.name} is the trace of {example.id}: {example.title}")
     return AGREES
 
 

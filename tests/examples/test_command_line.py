@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import selfattn_ref
-from derivations.documents import DATA, ROOT
+from derivations.documents import DATA, ROOT, read
+from derivations.traces import trace_text
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.__main__ import main
 from tests.examples.test_data import TEXTS
@@ -347,9 +348,7 @@ class TestExport:
         folder = tmp_path / "out" / "examples"
         code, out, _ = run("export", str(folder))
         assert code == 0
-        assert (
-            out == f"{len(ids())} examples in {folder}: JSON, .npz, schema.json and manifest.json\n"
-        )
+        assert out == f"{len(ids())} examples in {folder}: JSON, .npz, schemas and manifest.json\n"
         return folder
 
     def test_the_json_is_that_of_the_package_and_the_arrays_are_those_that_load(self, folder):
@@ -361,7 +360,8 @@ class TestExport:
                 assert set(arrays) == {*example.inputs, *example.expected}
                 for name, value in {**example.inputs, **example.expected}.items():
                     assert np.array_equal(arrays[name], np.asarray(value))
-        assert (folder / "schema.json").read_bytes() == (DATA / "schema.json").read_bytes()
+        for schema in ("schema.json", "trace.schema.json"):
+            assert (folder / schema).read_bytes() == (DATA / schema).read_bytes()
 
     def test_the_manifest_has_the_digest_of_every_file_and_of_every_example(self, folder):
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
@@ -410,6 +410,20 @@ class TestVerify:
         code, _, err = run("verify", cited)
         assert code == 2
         assert err.startswith(f"cannot run: {message}")
+
+    def test_a_trace_is_known_by_its_bytes(self, run, tmp_path):
+        path = tmp_path / "SA016.trace.json"
+        path.write_text(trace_text(read(DATA / "SA016.json")), "utf-8")
+        code, out, _ = run("verify", str(path))
+        assert (code, out) == (0, f"{path.name} is the trace of SA016: {load('SA016').title}\n")
+        path.write_bytes(path.read_bytes() + b" ")
+        code, out, _ = run("verify", str(path))
+        assert code == 1
+        assert out.startswith("SA016.trace.json is not the trace of SA016")
+        path.unlink()
+        code, _, err = run("verify", str(path))
+        assert code == 2
+        assert err.startswith("cannot run: No such file")
 
 
 def test_an_unknown_command_has_the_code_2_and_says_which_there_are(capsys):

@@ -25,6 +25,7 @@ from selfattn_ref.worked_examples._digest import content_id, digest
 TEXTS = {name: path.read_text("utf-8") for name, path in documents.example_files().items()}
 DOCUMENTS = {name: parse(text) for name, text in TEXTS.items()}
 SCHEMA = json.loads((DATA / "schema.json").read_text("utf-8"))
+TRACE_SCHEMA = json.loads((DATA / "trace.schema.json").read_text("utf-8"))
 SOFTMAX = {
     "function": "softmax",
     "arguments": {"x": "embeddings"},
@@ -65,15 +66,18 @@ def with_first_number(value, number):
 
 
 class TestFiles:
-    def test_the_folder_holds_the_examples_and_a_valid_schema_only(self):
+    def test_the_folder_holds_the_examples_valid_schemas_and_the_digests_of_the_traces(self):
         assert {path.name for path in DATA.iterdir()} == {
             *(f"{name}.json" for name in DOCUMENTS),
             "schema.json",
+            "trace.schema.json",
+            "traces.json",
         }
-        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+        for schema in (SCHEMA, TRACE_SCHEMA):
+            jsonschema.Draft202012Validator.check_schema(schema)
 
     def test_every_property_of_the_schema_is_described(self):
-        described = dict(properties(SCHEMA))
+        described = dict([*properties(SCHEMA), *properties(TRACE_SCHEMA)])
         assert {"$schema", "calls", "withdrawn", "because", "absolute"} <= described.keys()
         assert [
             name for name, text in described.items() if not re.fullmatch("[A-Z`].+[.]", text)

@@ -70,7 +70,7 @@ class TestFiles:
             names = {Path(name).name for name in files.namelist()}
         assert names == {path.name for path in folder.iterdir()} - {downloads.ARCHIVE}
         assert names >= {"manifest.json", "schema.json", WHEEL}
-        assert names >= {f"SA001{suffix}" for suffix in (".json", ".npz", ".ipynb")}
+        assert names >= {f"SA001{suffix}" for suffix in (".json", ".npz", ".trace.json", ".ipynb")}
 
 
 class TestInstalling:
