@@ -3,7 +3,7 @@
 # made first if it is missing or older than what it is made from, and a Chromium installed if there is
 # none and this may install one.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 venv=.venv-browser
 
 for source in requirements-browser.txt press/environments/environment.sh; do

@@ -2,7 +2,7 @@
 # Run Python with the given arguments where PyTorch, JAX, Keras and ONNX are installed. That environment
 # is made first if it is missing or older than what it is made from; a gigabyte or more.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 venv=.venv-peers
 
 for source in requirements.txt requirements-peers.txt press/environments/environment.sh; do
