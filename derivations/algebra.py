@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from derivations.recording import because, chosen, step
+from derivations.recording import NO_WORDS, Step, Words, because, chosen, step
 
 DIGITS = 50
 
@@ -20,24 +20,29 @@ def square_root(x: Real) -> Real:
     return step("root", x, 2)
 
 
-def exponential(x: Real) -> Real:
-    return step("exp", x)
+def exponential(x: Real, words: Words = NO_WORDS) -> Real:
+    return step("exp", x, words=words)
 
 
 def logarithm(x: Real) -> Real:
     return step("log", x)
 
 
-def total(terms: Iterable[Real]) -> Real:
-    return step("sum", *terms)
+def total(terms: Iterable[Real], words: Words = NO_WORDS) -> Real:
+    return step("sum", *terms, words=words)
 
 
-def dot(x: Vector, y: Vector) -> Real:
-    return step("dot", *itertools.chain.from_iterable(zip(x, y, strict=True)))
+def dot(x: Vector, y: Vector, words: Words = NO_WORDS) -> Real:
+    return step("dot", *itertools.chain.from_iterable(zip(x, y, strict=True)), words=words)
 
 
-def largest(x: Iterable[Real]) -> Real:
-    return step("max", *x)
+def length(x: Vector) -> Real:
+    words = Words(rule="length of each row of {0}")
+    return step("root", total(entry**2 for entry in x), 2, words=words)
+
+
+def largest(x: Iterable[Real], words: Words = NO_WORDS) -> Real:
+    return step("max", *x, words=words)
 
 
 def both(one: Real, other: Real) -> Real:
@@ -53,7 +58,9 @@ def at_most(x: Real, y: Real) -> Real:
 
 
 def if_so(may: Real, x: Real, otherwise: Real) -> Real:
-    return because(x if may else otherwise, may)
+    if may:
+        return because(x, may)
+    return because(otherwise, may, words=Words(says="a number in place of what the mask hides"))
 
 
 def rows(x: Matrix, indices: Vector) -> Matrix:
@@ -77,25 +84,36 @@ def matrix_sum(*terms: Matrix) -> Matrix:
 
 
 def dot_products(x: Matrix, y: Matrix) -> Matrix:
-    return [[dot(a, b) for b in y] for a in x]
+    return [[dot(a, b, Words("score")) for b in y] for a in x]
 
 
 def cosine(x: Vector, y: Vector) -> Real:
     # One root of the exact product, so that the cosine of a vector with itself is exactly 1.
-    return dot(x, y) / square_root(dot(x, x) * dot(y, y))
+    squares = [dot(z, z, Words("squared length")) for z in (x, y)]
+    words = Words(rule="cosine of every pair of rows of {0}")
+    root = square_root(squares[0] * squares[1])
+    return step("divide", dot(x, y, Words("dot product")), root, words=words)
 
 
 def distance(x: Vector, y: Vector) -> Real:
-    difference = [a - b for a, b in zip(x, y, strict=True)]
-    return square_root(dot(difference, difference))
+    differences = [a - b for a, b in zip(x, y, strict=True)]
+    squares = total([d**2 for d in differences], Words("sum of the squared differences"))
+    return step("root", squares, 2, words=Words(rule="distance of every pair of rows of {0}"))
 
 
 def divided_by_root(x: Matrix, width: int) -> Matrix:
-    return [[entry / square_root(width) for entry in row] for row in x]
+    root, words = square_root(width), Words("scaled")
+    return [[step("divide", entry, root, words=words) for entry in row] for row in x]
 
 
-def first_of_largest(x: Vector) -> int:
-    return x.index(max(x))
+def times(x: Matrix, factor: Real) -> Matrix:
+    return [[step("multiply", entry, factor, words=Words("scaled")) for entry in row] for row in x]
+
+
+def at_largest(scores: Vector, values: Matrix) -> Vector:
+    """Return the values of the first key that has the largest score."""
+    words = Words(says="the value of the key with the largest score, the first of several")
+    return [because(x, *scores, words=words) for x in values[scores.index(max(scores))]]
 
 
 def require(holds: bool, otherwise: str) -> None:
@@ -111,25 +129,38 @@ def softmax(scores: Vector, allowed: Sequence[Real] | None = None) -> Vector:
     """
     if allowed is None:
         allowed = [True] * len(scores)
-    hidden = [chosen(0, may) for may in allowed]
+    turned = any(isinstance(may, Step) and may.operation == "not" for may in allowed)
+    hides = "the mask is true here" if turned else "the mask hides this key"
+    lets = "the mask is false here" if turned else "the mask lets it through"
+    nothing = Words(says=f"{hides}: the exponential is 0, and so is the share")
+    hidden = [chosen(0, may, words=nothing) for may in allowed]
     if not any(allowed):
         return hidden
-    kept = [because(score, may) for score, may in zip(scores, allowed, strict=True)]
+    kept = [
+        because(score, may, words=Words(says=lets, rule="{0} under the mask"))
+        for score, may in zip(scores, allowed, strict=True)
+    ]
     # Without the largest score, no exponential is too large for a computer to check.
-    highest = largest(score for score, may in zip(kept, allowed, strict=True) if may)
+    masked = any(isinstance(may, Step) for may in allowed)
+    among = "that the mask lets through" if masked else "of the row"
+    highest = largest(
+        (score for score, may in zip(kept, allowed, strict=True) if may),
+        Words(note=f"the largest {among}"),
+    )
     exponentials = [
-        exponential(score - highest) if may else zero
+        exponential(score - highest, Words("exponential", leads=True)) if may else zero
         for score, may, zero in zip(kept, allowed, hidden, strict=True)
     ]
-    everything = total(exponentials)
+    everything = total(exponentials, Words(note="the sum of the exponentials of the row"))
+    share = Words("share", leads=True)
     return [
-        entry / everything if may else zero
+        step("divide", entry, everything, words=share) if may else zero
         for entry, may, zero in zip(exponentials, allowed, hidden, strict=True)
     ]
 
 
 def mean(x: Vector) -> Real:
-    return total(x) / len(x)
+    return step("divide", total(x), len(x), words=Words("mean"))
 
 
 def population_variance(x: Matrix) -> Real:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from derivations.algebra import (
     Matrix,
+    at_largest,
     cosine,
-    dot,
     dot_products,
-    first_of_largest,
+    length,
     product,
     require,
-    square_root,
+    times,
     transpose,
 )
 from derivations.attention import weights_of
 from derivations.kinds import Expected, Inputs, derivation
-from derivations.recording import because
 
 
 def cosines(vectors: Matrix) -> Matrix:
@@ -32,8 +31,8 @@ def a_stretch_of_two_axes(inputs: Inputs) -> Expected:
     before, after = inputs["vectors"], stretched(inputs)
     return {
         "stretched": after,
-        "norms": [square_root(dot(x, x)) for x in before],
-        "stretched_norms": [square_root(dot(x, x)) for x in after],
+        "norms": [length(x) for x in before],
+        "stretched_norms": [length(x) for x in after],
         "cosine": cosines(before),
         "stretched_cosine": cosines(after),
     }
@@ -73,13 +72,10 @@ def scores_in_both_directions(inputs: Inputs) -> Expected:
 def lookup_in_a_dictionary(inputs: Inputs) -> Expected:
     value = inputs["value"]
     scores = dot_products(inputs["query"], inputs["key"])
-    weights = [
-        weights_of([[scale * score for score in row] for row in scores])
-        for scale in inputs["scales"]
-    ]
+    weights = [weights_of(times(scores, scale)) for scale in inputs["scales"]]
     return {
         "scores": scores,
         "weights": weights,
         "output": [product(each, value) for each in weights],
-        "nearest": [[because(x, *row) for x in value[first_of_largest(row)]] for row in scores],
+        "nearest": [at_largest(row, value) for row in scores],
     }

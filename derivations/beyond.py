@@ -21,6 +21,7 @@ from derivations.algebra import (
     require,
     rows,
     softmax,
+    times,
     total,
     transpose,
 )
@@ -31,7 +32,7 @@ from derivations.gradients import (
     require_agreement,
 )
 from derivations.kinds import Expected, Inputs, derivation
-from derivations.recording import because, chosen, step
+from derivations.recording import Words, because, chosen, plain, step
 
 
 def split(x: Matrix, heads: Real) -> list[Matrix]:
@@ -137,7 +138,8 @@ def sines_and_cosines(length: int, width: int, base: Real) -> Matrix:
     for t in range(length):
         row = []
         for i in range(width // 2):
-            angle = t / step("power", base, Fraction(2 * i, width))
+            divisor = step("power", base, Fraction(2 * i, width), words=Words("divisor"))
+            angle = step("divide", t, divisor, words=Words("angle"))
             row += [step("sin", angle), step("cos", angle)]
         encoding.append(row)
     return encoding
@@ -173,7 +175,7 @@ def rotated(x: Vector, position: Real, frequencies: Vector, *, neighbors: bool =
     result = [*x]
     for (first, second), frequency in zip(pairs, frequencies, strict=True):
         a, b = x[first], x[second]
-        angle = position * frequency
+        angle = step("multiply", position, frequency, words=Words("angle"))
         cos, sin = step("cos", angle), step("sin", angle)
         result[first], result[second] = a * cos - b * sin, a * sin + b * cos
     return result
@@ -327,24 +329,25 @@ def induced(text: Vector, inputs: Inputs, *, through: str = "query key value") -
     """
     tokens = len(inputs["words"])
     one_hot = [[Fraction(n == token) for n in range(tokens)] for token in range(tokens)]
-    nothing = [Fraction(0)] * (2 * tokens)
-    words = [
-        [
-            *(because(x, token) for x in one_hot[int(token)]),
-            Fraction(1),
-            Fraction(p),
-            Fraction(p * p),
-            *nothing,
+
+    def said(value: Real, words: str, *conditions: Real) -> Real:
+        return chosen(value, *conditions, words=Words(says=f"{words}: {plain(value)}"))
+
+    nothing = [said(0, "nothing stands here yet")] * (2 * tokens)
+    words = []
+    for p, token in enumerate(text):
+        places = [
+            said(here, f"position {p} holds {'this' if here else 'another'} word", token)
+            for here in one_hot[int(token)]
         ]
-        for p, token in enumerate(text)
-    ]
+        places += [said(1, "1 at every position"), said(p, "the position")]
+        words.append([*places, said(p * p, "the position, squared"), *nothing])
     mask, scale = causal(len(text)), inputs["scale"]
 
     def heard(layer: str, **sources: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         query, key, value = (product(x, inputs[f"w_{role}_{layer}"]) for role, x in sources.items())
         scores = dot_products(query, key)
-        scaled = [[score * scale for score in row] for row in scores]
-        weights = weights_of(scaled, mask)
+        weights = weights_of(times(scores, scale), mask)
         return scores, weights, product(weights, value)
 
     first_scores, first_weights, first_output = heard("first", query=words, key=words, value=words)

@@ -11,27 +11,27 @@ from derivations.algebra import (
     Matrix,
     Real,
     Vector,
+    at_largest,
     at_most,
     both,
     divided_by_root,
     dot_products,
     exponential,
-    first_of_largest,
     if_so,
     largest,
     logarithm,
-    matrix_sum,
     mean,
     opposite,
     product,
     require,
     rows,
+    times,
     total,
     transpose,
 )
 from derivations.attention import Attention, Mask, attend, causal, weights_of
 from derivations.kinds import Expected, Inputs, derivation
-from derivations.recording import because, step
+from derivations.recording import Words, because, chosen, step
 
 
 class Roles(NamedTuple):
@@ -46,10 +46,6 @@ def given(inputs: Inputs) -> Roles:
 
 def scaled(query: Matrix, key: Matrix) -> Matrix:
     return divided_by_root(dot_products(query, key), len(key[0]))
-
-
-def times(x: Matrix, factor: Real) -> Matrix:
-    return [[entry * factor for entry in row] for row in x]
 
 
 def shared_out(scores: Matrix, value: Matrix, mask: Mask | None = None) -> Attention:
@@ -87,13 +83,21 @@ def up_to(offset: int, queries: int, keys: int) -> Mask:
 def bias_by_distance(inputs: Inputs) -> Expected:
     query, key, value = given(inputs)
     scaled_scores = scaled(query, key)
-    biased_scores = matrix_sum(scaled_scores, inputs["bias"])
+    biased_scores = with_bias(scaled_scores, inputs["bias"])
     return {
         "scaled_scores": scaled_scores,
         "biased_scores": biased_scores,
         **named(shared_out(biased_scores, value)),
         **named(attend(query, key, value), "_without_bias"),
     }
+
+
+def with_bias(scores: Matrix, bias: Matrix) -> Matrix:
+    words = Words("score with its bias")
+    return [
+        [step("sum", *pair, words=words) for pair in zip(*same_row, strict=True)]
+        for same_row in zip(scores, bias, strict=True)
+    ]
 
 
 def capped(scores: Matrix, cap: Real) -> Matrix:
@@ -105,8 +109,8 @@ def cap_before_and_after_a_bias(inputs: Inputs) -> Expected:
     (query, key, value), cap, bias = given(inputs), inputs["soft_cap"], inputs["bias"]
     scaled_scores = scaled(query, key)
     capped_scores = capped(scaled_scores, cap)
-    before = shared_out(matrix_sum(capped_scores, bias), value)
-    after = shared_out(capped(matrix_sum(scaled_scores, bias), cap), value)
+    before = shared_out(with_bias(capped_scores, bias), value)
+    after = shared_out(capped(with_bias(scaled_scores, bias), cap), value)
     return {
         "scaled_scores": scaled_scores,
         "capped_scores": capped_scores,
@@ -130,6 +134,7 @@ def attention_in_a_window(inputs: Inputs) -> Expected:
 
 @derivation
 def a_batch_with_padding(inputs: Inputs) -> Expected:
+    padding = Words(says="nobody listens to padding: the share is 0")
     mask = []
     attended = []
     scores = []
@@ -140,7 +145,10 @@ def a_batch_with_padding(inputs: Inputs) -> Expected:
         visible = [at_most(j + 1, length) for j in range(len(key))]
         mask.append([visible])
         padded = [
-            [because(row[j] if may else 0, may, length) for j, may in enumerate(visible)]
+            [
+                because(row[j], may, length) if may else chosen(0, may, length, words=padding)
+                for j, may in enumerate(visible)
+            ]
             for row in weights
         ]
         output = [[because(x, length) for x in row] for row in output]
@@ -205,7 +213,7 @@ def a_sink_beside_three_keys(inputs: Inputs) -> Expected:
     (sink,) = set(range(len(key))) - {int(i) for i in real_keys}
     require(not any(value[sink]), "the value of the sink is not zero")
     scaled_scores = scaled(query, key)
-    biased = matrix_sum(scaled_scores, [*inputs["bias"] * len(query)])
+    biased = with_bias(scaled_scores, [*inputs["bias"] * len(query)])
     with_sink = shared_out(biased, value)
     without = attend(query, rows(key, real_keys), rows(value, real_keys))
     # What the others share is what the sink leaves.
@@ -227,9 +235,7 @@ def equal_scores(inputs: Inputs) -> Expected:
         "scaled_scores": scaled(query, key),
         **named(attend(query, key, value)),
         **named(shared_out(times(scores, inputs["scale"]), value), "_sharp"),
-        "output_first_wins": [
-            [because(x, *row) for x in value[first_of_largest(row)]] for row in scores
-        ],
+        "output_first_wins": [at_largest(row, value) for row in scores],
     }
 
 

@@ -12,13 +12,12 @@ from derivations.algebra import (
     Real,
     divided_by_root,
     dot,
-    dot_products,
     product,
     require,
     transpose,
 )
 from derivations.attention import Mask, attend
-from derivations.recording import plain
+from derivations.recording import Words, plain
 
 
 class Gradients(NamedTuple):
@@ -38,10 +37,10 @@ def attention_gradients(
     The weight of a masked key is 0, and so is everything that goes back through it.
     """
     weights = attend(query, key, value, mask).weights
-    d_weights = dot_products(d_output, value)
+    d_weights = product(d_output, transpose(value))
     d_scaled_scores = []
     for p, d_p in zip(weights, d_weights, strict=True):
-        average = dot(p, d_p)
+        average = dot(p, d_p, Words("mean"))
         d_scaled_scores.append([a * (d - average) for a, d in zip(p, d_p, strict=True)])
     d_scores = divided_by_root(d_scaled_scores, len(key[0]))
     return Gradients(

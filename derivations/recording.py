@@ -23,9 +23,13 @@ Value: TypeAlias = Any
 
 
 class Words(NamedTuple):
-    """How people call a step."""
+    """What a function says of the step that it takes."""
 
-    label: str = ""
+    label: str = ""  # what the line that computes it begins with
+    note: str = ""  # what it is, where it stands as a number in the line of another
+    says: str = ""  # what is said in place of arithmetic
+    rule: str = ""  # how an array of such steps is made of others, which stand for {0}
+    leads: bool = False  # whether it is told from its first operand on, even if that is listed
 
 
 NO_WORDS = Words()

@@ -7,7 +7,7 @@ from collections import Counter
 
 from derivations.algebra import Matrix, Real, Vector, dot, largest, softmax, square_root, total
 from derivations.kinds import Expected, Inputs, derivation
-from derivations.recording import because, step
+from derivations.recording import Words, because, step
 
 
 def dot_products_of_all_vectors(values: Vector, width: int) -> Counter[Real]:
@@ -17,7 +17,8 @@ def dot_products_of_all_vectors(values: Vector, width: int) -> Counter[Real]:
 
 
 def mean_and_variance(counts: Counter[Real]) -> tuple[Real, Real]:
-    mean = total(value * count for value, count in counts.items()) / counts.total()
+    everything = total(value * count for value, count in counts.items())
+    mean = step("divide", everything, counts.total(), words=Words("mean"))
     squares = total((value - mean) ** 2 * count for value, count in counts.items())
     return mean, squares / counts.total()
 

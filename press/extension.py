@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 
 from press import fonts
 from press.build import execution, incremental, linkcheck
-from press.example import catalog, checker, downloads, id_links, page, slip_catalog, trace
+from press.example import catalog, checker, downloads, id_links, page, printed, slip_catalog, trace
 from press.lesson import blocks, figures, notebook
 from press.math import render
 from press.reference import checks, errata, objectives, source_pages, theorem_index
@@ -17,7 +17,7 @@ from press.site import addresses, frame, icons, library, linked_data, scope, sea
 PARTS = (
     *(scope, addresses, fonts, icons, render, linked_data, search, frame),
     *(blocks, figures, notebook, library),
-    *(page, catalog, id_links, checker, slip_catalog, trace, downloads),
+    *(page, catalog, id_links, checker, slip_catalog, trace, printed, downloads),
     *(checks, errata, objectives, source_pages, theorem_index),
     *(execution, incremental, linkcheck),
 )
@@ -45,7 +45,7 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("doctree-resolved", USUAL, fonts.find_strange_characters),
     ("doctree-resolved", USUAL, frame.draw_map),
     ("doctree-resolved", USUAL, render.keep_with_words),
-    ("doctree-resolved", USUAL, trace.mark),
+    ("doctree-resolved", USUAL, printed.mark),
     ("doctree-resolved", LATE, notebook.write),
     ("doctree-resolved", LATE, blocks.arrange),
     ("doctree-resolved", LATE, id_links.link_ids),

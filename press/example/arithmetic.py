@@ -1,10 +1,14 @@
-"""Numbers that remember how they were made: a formula gives its value and its line at once."""
+"""Lines of arithmetic: numbers and recorded steps as one writes them."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from derivations.recording import Step
 
 SUM, PRODUCT, ATOM = range(3)  # how strongly what is written holds together
+
+
 NOT_FULL = 1 / 3  # a number that nobody writes in full, as e to the power of −50
 
 
@@ -23,17 +27,8 @@ def short(value: float) -> str:
     return text.replace("-", "−")
 
 
-def factor(value: float) -> str:
-    """Write a number as a factor, in parentheses if it is negative."""
-    text = short(value)
-    return f"({text})" if value < 0 else text
-
-
 def equals(*values: float, residue: float = 1e-12) -> str:
-    """Return how a line with these numbers goes on: "=" if they are written in full, else "≈".
-
-    What rounding leaves of a sum that is 0 counts as 0: it is another on another processor.
-    """
+    """Return how a line with these numbers goes on: "=" if they are written in full, else "≈"."""
     exact = all(
         abs(round(value, 4) - value) <= max(residue, 1e-12 * abs(value)) for value in values
     )
@@ -41,127 +36,77 @@ def equals(*values: float, residue: float = 1e-12) -> str:
 
 
 @dataclass(frozen=True)
-class Number:
-    """A number, how it is written, and what it was made of."""
+class Text:
+    """Something written: how it holds together, the numbers in it, the lines that lead to it."""
 
-    value: float
     text: str
     holds: int = ATOM
-    written: tuple[float, ...] = ()  # the numbers in the text
-    places: frozenset[tuple[str, int, int]] = frozenset()  # entries of arrays
-    lines: tuple[str, ...] = ()  # the steps that lead to it
+    numbers: tuple[float, ...] = ()
+    lines: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def inside(self, holds: int = PRODUCT) -> str:
         """Write it as a part of something that holds together."""
         return f"({self.text})" if self.holds < holds or self.text.startswith("−") else self.text
 
-    def __add__(self, other: "Number") -> "Number":
-        """Add."""
-        return made(
-            self.value + other.value, f"{self.text} + {other.inside(SUM)}", SUM, self, other
-        )
 
-    def __sub__(self, other: "Number") -> "Number":
-        """Subtract."""
-        text = f"{self.text} − {other.inside()}"
-        return made(self.value - other.value, text, SUM, self, other)
-
-    def __mul__(self, other: "Number") -> "Number":
-        """Multiply."""
-        text = f"{self.inside()} × {other.inside(PRODUCT)}"
-        return made(self.value * other.value, text, PRODUCT, self, other)
-
-    def __truediv__(self, other: "Number") -> "Number":
-        """Divide."""
-        left = self.text if self.holds else f"({self.text})"
-        text = f"{left} ÷ {other.inside(ATOM)}"
-        return made(self.value / other.value, text, PRODUCT, self, other)
-
-    def __neg__(self) -> "Number":
-        """Change the sign."""
-        return made(-self.value, f"−{self.inside()}", PRODUCT, self)
-
-    def line(self, label: str = "") -> str:
-        """Write how it was computed."""
-        sign = equals(*self.written, self.value)
-        return f"{label}{': ' * bool(label)}{self.text} {sign} {short(self.value)}"
-
-    def step(self, label: str) -> "Number":
-        """Give it a line of its own, unless that would say nothing."""
-        if self.text == short(self.value):
-            return self
-        lines = tuple(dict.fromkeys((*self.lines, self.line(label))))
-        atom = number(self.value)
-        return replace(atom, places=self.places, lines=lines)
-
-
-def number(value: float, *places: tuple[str, int, int]) -> Number:
-    """Return a number as it stands."""
-    text = short(value)
-    holds = PRODUCT if "×" in text else ATOM
-    return Number(float(value), text, holds, (float(value),), frozenset(places))
-
-
-def made(value: float, text: str, holds: int, *parts: Number) -> Number:
-    """Return what was computed from parts."""
-    return Number(
-        value,
+def joined(text: str, holds: int, *parts: Text) -> Text:
+    """Return what is written of parts."""
+    return Text(
         text,
         holds,
-        tuple(each for part in parts for each in part.written),
-        frozenset().union(*(part.places for part in parts)),
+        tuple(number for part in parts for number in part.numbers),
         tuple(dict.fromkeys(line for part in parts for line in part.lines)),
+        tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
 
 
-def exponential(x: Number) -> Number:
-    """Return e to a power."""
-    result = made(math.exp(x.value), f"e<sup>{x.text}</sup>", ATOM, x)
-    return result if result.value > 1e-12 else replace(result, written=(*result.written, NOT_FULL))
+def atom(step: Step, lines: Sequence[str] = (), note: str = "") -> Text:
+    """Return the value of a step, as it stands."""
+    value = float(step.value)
+    text = short(value)
+    notes = (f" <small>({text} is {note})</small>",) if note else ()
+    return Text(text, PRODUCT if "×" in text else ATOM, (value,), tuple(lines), notes)
 
 
-def power(x: Number, y: Number) -> Number:
-    """Return a power."""
-    return made(x.value**y.value, f"{x.inside(ATOM)}<sup>{y.text}</sup>", ATOM, x, y)
-
-
-def square(x: Number) -> Number:
-    """Return a square."""
-    return made(x.value**2, f"{x.inside(ATOM)}²", ATOM, x)
-
-
-def root(x: Number) -> Number:
-    """Return a square root."""
-    return made(math.sqrt(x.value), f"√{x.inside(ATOM)}", ATOM, x)
-
-
-def function(name: str, x: Number) -> Number:
-    """Return sin, cos, tanh or log of a number."""
-    return made(getattr(math, name)(x.value), f"{name}({x.text})", ATOM, x)
-
-
-def largest(every: Iterable[Number]) -> Number:
-    """Return the largest of some numbers."""
-    every = list(every)
-    text = f"max({', '.join(one.text for one in every)})"
-    return every[0] if len(every) == 1 else made(max(x.value for x in every), text, ATOM, *every)
-
-
-def total(every: Iterable[Number]) -> Number:
-    """Add numbers; what is nothing is left out of a long sum, but has been taken."""
-    every = list(every)
-    kept = [one for one in every if one.value] or every[:1] if len(every) > 4 else every
-    result = kept[0]
-    for one in kept[1:]:
-        result += one
-    return replace(result, places=frozenset().union(*(one.places for one in every)))
-
-
-def dot(one: Sequence[Number], other: Sequence[Number]) -> Number:
-    """Return the dot product."""
-    return total(x * y for x, y in zip(one, other, strict=True))
-
-
-def length(x: Sequence[Number]) -> Number:
-    """Return the length of a vector."""
-    return root(total(map(square, x)))
+def formula(step: Step, parts: Sequence[Text]) -> Text:
+    """Write an operation of parts that are written."""
+    x, y = parts[0], parts[-1]
+    match step.operation:
+        case "sum":
+            rest = "".join(f" + {one.inside(SUM)}" for one in parts[1:])
+            return joined(f"{x.text}{rest}", SUM if rest else x.holds, *parts)
+        case "dot":
+            pairs = [*zip(parts[::2], parts[1::2], strict=True)]
+            if len(pairs) > 4:  # what is nothing is left out of a long sum
+                pairs = [pair for pair in pairs if "0" not in (pair[0].text, pair[1].text)]
+                pairs = pairs or [(parts[0], parts[1])]
+            terms = [f"{a.inside()} × {b.inside()}" for a, b in pairs]
+            used = [part for pair in pairs for part in pair]
+            holds = SUM if len(terms) > 1 else PRODUCT
+            return joined(" + ".join(terms), holds, *used)
+        case "subtract":
+            if y.text == "0" and y.notes:
+                return joined(x.text, x.holds, x)
+            return joined(f"{x.text} − {y.inside()}", SUM, x, y)
+        case "multiply":
+            return joined(f"{x.inside()} × {y.inside()}", PRODUCT, x, y)
+        case "divide":
+            left = x.text if x.holds else f"({x.text})"
+            return joined(f"{left} ÷ {y.inside(ATOM)}", PRODUCT, x, y)
+        case "negate":
+            return joined(f"−{x.inside()}", PRODUCT, x)
+        case "power":
+            raised = "²" if y.text == "2" else f"<sup>{y.text}</sup>"
+            return joined(f"{x.inside(ATOM)}{raised}", ATOM, x, y)
+        case "root" if step.operands[1].value == 2:
+            return joined(f"√{x.inside(ATOM)}", ATOM, x)
+        case "root":
+            return joined(f"{x.inside(ATOM)}<sup>1 ÷ {y.text}</sup>", ATOM, x, y)
+        case "exp":
+            tiny = (NOT_FULL,) if float(step.value) <= 1e-12 else ()
+            return joined(f"e<sup>{x.text}</sup>", ATOM, x, Text("", numbers=tiny))
+        case "max" if len(parts) == 1:
+            return x
+    told = {"absolute": "abs"}.get(step.operation, step.operation)
+    return joined(f"{told}({', '.join(one.text for one in parts)})", ATOM, *parts)

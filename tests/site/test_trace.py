@@ -52,9 +52,8 @@ def test_what_is_not_listed_is_said_and_its_sources_light_up(opened: Any) -> Non
     panel = page.locator(".trace")
     panel.wait_for()
     lines = panel.locator(".made").all_inner_texts()
-    assert lines[0] == "as weights, but with encoding added to the words"
-    assert [line.partition(":")[0] for line in lines[1:]] == ["score", "exponential", "share"]
-    for array, count in (("embeddings", 8), ("encoding", 8), ("w_query", 8), ("w_value", 0)):
+    assert [line.partition(":")[0] for line in lines] == ["score", "scaled", "exponential", "share"]
+    for array, count in (("embeddings", 12), ("encoding", 12), ("w_query", 8), ("w_value", 0)):
         assert page.locator(f"table[data-array={array}] .lit").count() == count
 
 
