@@ -478,10 +478,10 @@ class Trace:
         return entry is not None and not isinstance(entry["value"][0], list)
 
     def example_of(self, name: str) -> tuple[int, int]:
-        """Return where the entry of a matrix stands that has most to say, in row 1 if it can be."""
+        """Return where the first entry stands that has most lines, in row 1 if there is one."""
         values = self.known[name].values
         i = min(1, len(values) - 1)
-        lengths = [len("".join(self.lines(name, i, j))) for j in range(values.shape[1])]
+        lengths = [len(self.lines(name, i, j)) for j in range(values.shape[1])]
         return i, lengths.index(max(lengths))
 
     def steps(self) -> str:
