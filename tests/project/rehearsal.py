@@ -76,6 +76,8 @@ def write(root):
 def release(root):
     released = python(root, "-m", "derivations", "--release", NEW)
     assert released.returncode == 0, released.stderr
+    traced = python(root, "-m", "derivations", "--digests")
+    assert traced.returncode == 0, traced.stderr
 
 
 def recompute(root):
