@@ -42,7 +42,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash press/environments/numpy.sh '$(NUMPY)'
 
 test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py kernels.py incremental.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py)
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py)
 
 test-faults: $(READY) ## Break a miniature of the book in every way that is known: each is refused in one line, or survived
 	@$(PY) -m pytest tests/faults --confcutdir=tests/faults

@@ -7,7 +7,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from press import fonts
-from press.build import execution, incremental, linkcheck
+from press.build import execution, linkcheck
 from press.example import catalog, checker, downloads, id_links, page, printed, slip_catalog, trace
 from press.lesson import blocks, figures, notebook
 from press.math import render
@@ -19,7 +19,7 @@ PARTS = (
     *(blocks, figures, notebook, library),
     *(page, catalog, id_links, checker, slip_catalog, trace, printed, downloads),
     *(checks, errata, objectives, source_pages, theorem_index),
-    *(execution, incremental, linkcheck),
+    *(execution, linkcheck),
 )
 
 # Sphinx calls what has the smaller number first, other extensions at 500; what has the same number,
@@ -34,11 +34,10 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("builder-inited", USUAL, frame.write_assets),
     ("builder-inited", USUAL, figures.copy_scripts),
     ("builder-inited", USUAL, trace.write_script),
-    ("env-get-outdated", USUAL, incremental.changed),
-    ("env-purge-doc", USUAL, incremental.forget),
+    ("env-get-outdated", USUAL, execution.changed),
+    ("env-purge-doc", USUAL, execution.forget),
     ("source-read", EARLY, execution.wait),
-    ("doctree-read", LATE, incremental.keep),
-    ("env-get-updated", LATE, incremental.compare),
+    ("env-get-updated", LATE, execution.write_on_all_cores),
     ("env-updated", USUAL, execution.wait_for_all),
     # What is found in a page comes before what changes it for the screen.
     ("doctree-resolved", EARLY, search.collect),

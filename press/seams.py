@@ -59,7 +59,6 @@ class Seam(NamedTuple):
 
 
 PAGES = "pages stand below /book/, and every address changes"
-WHOLE = "every build is a whole one"
 SEAMS = (
     *(
         Seam("sphinx", "sphinx.builders.html", name, read, use, without)
@@ -72,16 +71,8 @@ SEAMS = (
             ("fignumbers", "7.4.7", "numbers of statements", "statements have no numbers"),
         )
     ),
-    *(
-        Seam("sphinx", "sphinx.environment", name, "7.4.7", use, without)
-        for name, use, without in (
-            ("toc_fignumbers", "numbers of statements and equations", "they have no numbers"),
-            ("_pickled_doctree_cache", "left out of what is compared", WHOLE),
-            ("_write_doc_doctree_cache", "left out of what is compared", WHOLE),
-        )
-    ),
-    Seam("sphinx", "sphinx.environment", "_app", "9.0.4", "left out of what is compared", WHOLE),
-    Seam("sphinx", "sphinx.ext.viewcode", "_viewcode_modules", "7.4.7", "the same", WHOLE),
+    Seam("sphinx", "sphinx.environment", "toc_fignumbers", "7.4.7",
+         "numbers of statements and equations", "they have no numbers"),
     Seam("sphinx", "sphinx.application", "parallel", "7.4.7", "pages are written on all cores",
          "they are written one after the other"),
     Seam("sphinx", "sphinx.events", "listeners", "7.4.7", "what Jupyter Book adds is taken out",
@@ -101,7 +92,7 @@ SEAMS = (
     Seam("sphinx-exercise", "sphinx_exercise.directive", "sphinx_exercise_registry", "1.2.1",
          "the exercise of a solution", "solutions in notebooks have no number"),
     Seam("sphinx-exercise", "sphinx_exercise.directive", "sphinx_exercise_gated_registry", "1.2.1",
-         "a page can be read again", WHOLE),
+         "a page can be read again", "`make serve` shows no page before the whole book"),
     Seam("sphinx-external-toc", "sphinx_external_toc.events", "external_site_map", "1.1.0",
          "the parts of the book", "no table of contents"),
     Seam("sphinxcontrib-bibtex", "sphinxcontrib.bibtex.domain", "citations", "2.7.0",
@@ -115,12 +106,6 @@ SEAMS = (
 )  # fmt: skip
 
 # --- Sphinx ---------------------------------------------------------------------------------------
-
-# What an environment has beside what pages show of each other, by names that Sphinx does not give.
-PRIVATE_STATE = {
-    *("_app", "_pickled_doctree_cache", "_write_doc_doctree_cache", "_viewcode_modules"),
-    "sphinx_exercise_gated_registry",
-}
 
 
 class Builder(StandaloneHTMLBuilder):

@@ -1,11 +1,9 @@
 """Build the book strictly, show what happens, and end with a summary.
 
 The site is built beside the last good one and takes its place if nothing is wrong with it; a build
-that fails or is interrupted leaves everything as it was. Where the text of pages is all that has
-changed since the last good build, Sphinx reads and writes these pages alone, provided that no other
-page shows anything of what has changed (incremental.py). Any other change, and any doubt, has it
-build the whole book afresh: an incremental run would forgive what the first one refused. The
-results of the cells come from the cache where nothing that they depend on has changed.
+that fails or is interrupted leaves everything as it was. Sphinx reads and writes the whole book: it
+would not know which pages show something of another that has changed. The results of the cells come
+from the cache where nothing that they depend on has changed.
 """
 
 import contextlib
@@ -18,11 +16,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from press.build.fingerprint import cache_folder, digests
+from press.build.check_html import check_site
+from press.build.fingerprint import cache_folder, fingerprint
 from press.site.commit import RELEASED, commit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +29,7 @@ BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 NEW = BUILD / "new"  # what becomes the site, and what the next build needs of this one
 OLD = BUILD / "old"
-STATE = (".doctrees", "jupyter_execute", "html")
+STATE = (".doctrees", "html")
 RECORD = BUILD / "built.json"
 COMMIT = "commit.txt"  # the one file that names it: a commit alone changes no page
 INPUTS = (
@@ -39,10 +38,8 @@ INPUTS = (
     *("tests/mutation", "tests/conftest.py"),
     *("press", "LICENSE", "CITATION.cff", "pyproject.toml", "README.md"),
 )
-PAGE = re.compile(r"book/.+\.md")
 
 ENDED = "the build ended with"
-MORE = "Other pages show what has changed:"
 # What a worker says in brackets, Sphinx says again with the page. What a kernel says outside of its
 # cells ("ERROR:tornado.general: …", when it ends on a busy machine) is of no page.
 PROBLEM = re.compile(rf"^(?!\[|[A-Z]+:\S).*\b(WARNING|ERROR|CRITICAL)\b|^{ENDED}")
@@ -70,13 +67,11 @@ def main() -> int:
         return 130
 
 
-def attempt(
-    sphinx: subprocess.Popen[str] | None = None, preview: Callable[[], None] = lambda: None
-) -> list[str]:
+def attempt() -> list[str]:
     """Build where needed, unless another build is at it; print and return the problems."""
     try:
         with alone():
-            problems = build(sphinx, preview)
+            problems = build()
     except (OSError, sqlite3.Error) as error:  # such as a disk on which nothing may be written
         problems = [f"{error}"[:300]]
     if full := [problem for problem in problems if FULL.search(problem)]:
@@ -108,33 +103,25 @@ def alone() -> Iterator[None]:
         yield
 
 
-def build(sphinx: subprocess.Popen[str] | None, preview: Callable[[], None]) -> list[str]:
-    """Build where needed and return the problems.
-
-    `sphinx` may have been started ahead. `preview` is called when the changed pages stand in `NEW`,
-    but all others have to follow.
-    """
+def build() -> list[str]:
+    """Build where needed and return the problems."""
     started = time.monotonic()
     if (OLD / "html").is_dir() and not SITE.is_dir():  # interrupted at the last moment
         (OLD / "html").rename(SITE)
-    inputs = digests(ROOT, INPUTS) | {"Python": sys.version, "time": epoch()}
+    inputs = f"{fingerprint(ROOT, INPUTS)} {sys.version} {epoch()}"
     record = last_record()
-    if record.get("site") != listing(SITE):
-        record = {}
-    if record.get("inputs") == inputs:
+    if record.get("inputs") == inputs and record.get("site") == listing(SITE):
         print("Nothing has changed since the last build.")
     else:
-        pages = changed_pages(record.get("inputs", {}), inputs)
-        sphinx = sphinx or start_sphinx()
-        try:
-            problems, record = rebuild(sphinx, inputs, pages, record)
-        finally:
-            sphinx.kill()
-        if problems == [MORE]:
-            preview()
-            problems, record = rebuild(start_sphinx(), inputs, None, {})
+        shutil.rmtree(NEW, ignore_errors=True)
+        NEW.mkdir(parents=True)
+        problems, made = run(start_sphinx(), NEW)
+        if not problems:
+            (NEW / "html" / COMMIT).write_text(commit_text(), encoding="utf-8")
+            problems = check_site(NEW / "html")
         if problems:
             return problems
+        record = made | {"inputs": inputs, "pages": len(list((NEW / "html").rglob("*.html")))}
         publish(record)
     named = SITE / COMMIT
     if not named.is_file() or named.read_text("utf-8") != commit_text():
@@ -144,52 +131,29 @@ def build(sphinx: subprocess.Popen[str] | None, preview: Callable[[], None]) -> 
 
 
 def last_record() -> Record:
-    """Return the record of the last build; nothing if it is not whole, or of an older form."""
+    """Return the record of the last build; nothing if it is not whole."""
     try:
         record: Record = json.loads(RECORD.read_text("utf-8"))
-        return record if isinstance(record["inputs"], dict) else {}
-    except (OSError, ValueError, KeyError, TypeError):
+        return record
+    except (OSError, ValueError):
         return {}
 
 
-def changed_pages(before: dict[str, str], inputs: dict[str, str]) -> list[str] | None:
-    """Return the pages whose text has changed, if that is all and the state is there, or None."""
-    names = sorted({name for name, _ in before.items() ^ inputs.items()})
-    is_text = all(PAGE.fullmatch(name) and name in before and name in inputs for name in names)
-    return names if is_text and all((BUILD / name).is_dir() for name in STATE) else None
-
-
-def rebuild(
-    sphinx: subprocess.Popen[str], inputs: dict[str, str], pages: list[str] | None, record: Record
+def run(
+    sphinx: subprocess.Popen[str], folder: Path, pages: Sequence[str] = ()
 ) -> tuple[list[str], Record]:
-    """Build some pages or all of them beside the site; return the problems and the new record."""
-    shutil.rmtree(NEW, ignore_errors=True)
-    NEW.mkdir(parents=True)
-    for name in STATE if pages else ():
-        shutil.copytree(BUILD / name, NEW / name)
-    lines = list(run_sphinx(sphinx, pages))
-    cells, unexecuted, warned = read_cells(pages)
-    problems = with_causes(problems_of(lines) + unexecuted, warned)
-    if not problems and any(line.startswith(MORE) for line in lines):
-        problems = [MORE]
-    if not problems:
-        from press.build.check_html import anchors_of, check_site
+    """Build the whole book or some pages into a folder.
 
-        (NEW / "html" / COMMIT).write_text(commit_text(), encoding="utf-8")
-        written = [address(page) for page in pages or ()]
-        before, after = (
-            set().union(*anchors_of(*(site / one for one in written)).values())
-            for site in (SITE, NEW / "html")
-        )
-        if before - after:
-            written = []  # another page may link to what is gone
-        problems = check_site(NEW / "html", written)
-    return problems, {
-        "inputs": inputs,
-        "pages": len(list((NEW / "html").rglob("*.html"))),
-        "cells": (record.get("cells", {}) if pages else {}) | cells,
-        "executed": sum("Execution Successful" in line for line in lines),
-    }
+    Return the problems, and what is counted.
+    """
+    try:
+        lines = list(run_sphinx(sphinx, folder, pages))
+    finally:
+        sphinx.kill()
+    cells, unexecuted, warned = read_cells(folder)
+    problems = with_causes(problems_of(lines) + unexecuted, warned, folder)
+    executed = sum("Execution Successful" in line for line in lines)
+    return problems, {"cells": cells, "executed": executed}
 
 
 def publish(record: Record) -> None:
@@ -207,11 +171,6 @@ def publish(record: Record) -> None:
     partial.replace(RECORD)
     shutil.rmtree(OLD)
     shutil.rmtree(NEW)
-
-
-def address(page: str) -> str:
-    """Return the file of a page in the site."""
-    return page.removeprefix("book/").removesuffix(".md") + ".html"
 
 
 def commit_text() -> str:
@@ -239,13 +198,14 @@ def start_sphinx() -> subprocess.Popen[str]:
     )
 
 
-def run_sphinx(process: subprocess.Popen[str], pages: list[str] | None) -> Iterator[str]:
+def run_sphinx(process: subprocess.Popen[str], folder: Path, pages: Sequence[str]) -> Iterator[str]:
     """Tell the process what to build, echo its lines as they come, and yield them."""
+    asked = json.dumps([f"{folder}", *pages])
     assert process.stdin is not None
     assert process.stdout is not None
     with process:
         with contextlib.suppress(BrokenPipeError):  # it has ended, and said why
-            os.write(process.stdin.fileno(), f"{json.dumps({'pages': pages})}\n".encode())
+            os.write(process.stdin.fileno(), f"{asked}\n".encode())
         for line in process.stdout:
             plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
             if not plain.startswith((KERNEL_NOTE, PLACE_NOTE)):
@@ -262,14 +222,14 @@ def problems_of(lines: Iterable[str]) -> list[str]:
     return [line for line in problems if line not in ended] or ended[:1]
 
 
-def with_causes(problems: list[str], warned: dict[str, list[str]]) -> list[str]:
+def with_causes(problems: list[str], warned: dict[str, list[str]], folder: Path) -> list[str]:
     """Say why the cells of a page failed, and leave out what follows from that; quote warnings."""
     failed = {problem.split(":")[0] for problem in problems if FAILED in problem}
     told = []
     for problem in problems:
         page = problem.split(":")[0]
         if FAILED in problem:
-            log = (NEW / "html" / "reports" / page).with_suffix(".err.log")
+            log = (folder / "html" / "reports" / page).with_suffix(".err.log")
             report = COLOR.sub("", log.read_text(encoding="utf-8")) if log.is_file() else ""
             causes = ERROR.findall(report)
             cause = re.sub(r"\n\s+", "; ", causes[-1]) if causes else problem
@@ -282,7 +242,7 @@ def with_causes(problems: list[str], warned: dict[str, list[str]]) -> list[str]:
 
 
 def read_cells(
-    pages: list[str] | None,
+    folder: Path,
 ) -> tuple[dict[str, list[Any]], list[str], dict[str, list[str]]]:
     """Return for each page how many cells it has and which examples they check.
 
@@ -295,11 +255,9 @@ def read_cells(
     unexecuted = []
     warned: dict[str, list[str]] = {}
     cache = get_cache(cache_folder(ROOT))
-    sources = NEW / "jupyter_execute"
+    sources = folder / "jupyter_execute"
     for path in sorted(sources.rglob("*.ipynb")):
         page = path.relative_to(sources).with_suffix(".md").as_posix()
-        if pages and page not in pages:
-            continue
         try:
             notebook = nbformat.read(path, nbformat.NO_CONVERT)
         except ValueError:  # Sphinx could not write all of it

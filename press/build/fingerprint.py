@@ -32,14 +32,9 @@ def files(root: Path, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
                 yield path.relative_to(root).as_posix(), path
 
 
-def digests(root: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return a hash of every file below `names`."""
-    return {
-        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files(root, names)
-    }
-
-
 def fingerprint(root: Path, names: Iterable[str]) -> str:
     """Return a hash of all files below `names`."""
-    lines = "".join(f"{path}\0{digest}\n" for path, digest in digests(root, names).items())
-    return hashlib.sha256(lines.encode()).hexdigest()[:16]
+    state = hashlib.sha256()
+    for name, path in files(root, names):
+        state.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return state.hexdigest()[:16]

@@ -1,7 +1,8 @@
-"""Execute pages and run Sphinx: the part of a build that imports much, so it is started ahead.
+"""Execute pages and run Sphinx, with the settings that Jupyter Book makes of `_config.yml`.
 
-It reads from its input what to do, one object of JSON on a line: `pages`, the pages to read again,
-or null for the whole book.
+It reads from its input what to do, one list in JSON on a line: the folder to build into and the
+pages to read and write, or none for the whole book. `make serve` starts it ahead, as it imports
+much.
 """
 
 import gc
@@ -10,13 +11,13 @@ import os
 import sys
 import threading
 from importlib import import_module
+from pathlib import Path
 
-from jupyter_book.config import get_final_config
 from jupyter_book.sphinx import build_sphinx
 
 from derivations.documents import example_files, problems, read, read_ledger
-from press.build.book import ENDED, NEW, ROOT
-from press.build.cells import execute
+from press.build.book import ENDED, ROOT
+from press.build.execution import execute
 from press.seams import cause_of
 
 
@@ -24,14 +25,6 @@ def end_with_parent() -> None:
     """End when the process that started this one does: nobody would take what it builds."""
     os.read(0, 1)  # at the end of its input
     os._exit(1)
-
-
-def import_extensions() -> None:
-    """Import the extensions, which takes a second, before there is something to build."""
-    given = {"latex_individualpages": False}
-    settings, _ = get_final_config(user_yaml=ROOT / "_config.yml", sourcedir=ROOT, cli_config=given)
-    for name in settings["extensions"]:
-        import_module(name)
 
 
 def changed_examples() -> list[str]:
@@ -49,32 +42,34 @@ def main() -> int:
     # A document is a tree that lives as long as the process: to look for garbage in all of them
     # again and again would take half of the time.
     gc.disable()
-    import_extensions()
+    import_module("press.extension")  # which Sphinx would import later
     line = sys.stdin.readline()
     if not line:
         return 0  # nobody needs it any more
     threading.Thread(target=end_with_parent, daemon=True).start()
-    pages: list[str] | None = json.loads(line)["pages"]
-    if pages is None and (problems := changed_examples()):
-        print("\n".join(f"ERROR: {problem}" for problem in problems))
+    folder, *pages = json.loads(line)
+    if found := changed_examples():
+        print("\n".join(f"ERROR: {problem}" for problem in found))
         return 1
-    execute([ROOT / page for page in pages] if pages else None)
+    paths = [ROOT / page for page in pages]
+    execute(paths or None)
     settings = {
-        "external_toc_path": str(ROOT / "_toc.yml"),
+        "external_toc_path": f"{ROOT / '_toc.yml'}",
         "latex_individualpages": False,
         "nitpicky": True,
-        "reread": [page.removesuffix(".md") for page in pages or ()],
+        "reread": [page.removesuffix(".md") for page in pages],
     }
     result = build_sphinx(
         ROOT,
-        NEW / "html",
+        Path(folder, "html"),
         noconfig=True,
         path_config=ROOT / "_config.yml",
         confoverrides=settings,
-        doctreedir=NEW / ".doctrees",
+        doctreedir=Path(folder, ".doctrees"),
+        filenames=[f"{path}" for path in paths],
         warningiserror=True,
         keep_going=True,
-        freshenv=pages is None,
+        freshenv=not pages,
     )
     if isinstance(result, int):
         return result

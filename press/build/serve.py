@@ -1,93 +1,82 @@
 """Serve the book until Ctrl-C, and build it again after every save: `make serve`.
 
-A page that is open loads again when it has changed, with the problems of the build at its foot.
+Where the text of pages is all that has changed, Sphinx first reads and writes these alone, with
+what it knows of the others from the last good build: a preview, which takes seconds. Then the whole
+book follows. A page that is open loads again each time, with the problems of a build at its foot.
 """
 
 import contextlib
-import html
+import re
 import shutil
 import subprocess
 import sys
-import threading
 import time
-from importlib import import_module
-from pathlib import Path
 
-from press.build.book import INPUTS, NEW, PAGE, ROOT, SITE, attempt, start_sphinx
+from tornado.web import RequestHandler
+
+from press.build.book import BUILD, INPUTS, ROOT, SITE, run, start_sphinx, tell
 from press.build.fingerprint import files
-from press.build.server import Handler, serving
+from press.build.server import Files, serving
 
-PREVIEW = SITE.parent / "preview"  # what a build with problems has written
-RELOAD = """
-addEventListener("DOMContentLoaded", async () => {
-  const seen = document.querySelector("meta[name=build]").content;
-  for (;;) {
-    const answer = await fetch("/-/" + seen).then((a) => a.text(), () => new Promise(
-      (then) => setTimeout(then, 500, seen)));
-    if (answer !== seen) return location.reload();
-  }
-});
-"""
-PROBLEMS = (
+PREVIEW = BUILD / "preview"
+PAGE = re.compile(r"book/.+\.md")
+FOOT = (
     "position: fixed; inset: auto 0 0 0; z-index: 9; margin: 0; padding: 1em; max-height: 40vh; "
     "overflow: auto; white-space: pre-wrap; background: #fff4e5; color: #5a1e00; font-size: 14px"
 )
+RELOAD = """
+addEventListener("DOMContentLoaded", () => {{
+  const foot = document.body.appendChild(document.createElement("div"));
+  foot.role = "alert";
+  setInterval(async () => {{
+    const told = await fetch("/-/").then((answer) => answer.json(), () => null);
+    if (told && told.number !== {number}) return location.reload();
+    foot.textContent = told ? told.problems : "";
+    foot.style = foot.textContent && "{style}";
+  }}, 500);
+}});
+"""
 
 
 class Shown:
-    """What open pages show: of which site, and the problems of the last build."""
+    """What open pages show: after how many builds, and the problems of the last one."""
 
-    def __init__(self) -> None:
-        self.changed, self.number = threading.Condition(), 0
-        self.site, self.problems = SITE, list[str]()
-
-    def show(self, site: Path, problems: list[str]) -> None:
-        """Have the open pages load again."""
-        with self.changed:
-            self.number += 1
-            self.site, self.problems = site, problems
-            self.changed.notify_all()
-
-    def preview(self, problems: list[str]) -> None:
-        """Show what a build has written that is not the site."""
-        site = SITE
-        if (NEW / "html").is_dir():
-            shutil.rmtree(PREVIEW, ignore_errors=True)
-            site = (NEW / "html").rename(PREVIEW)
-        self.show(site, problems)
+    number, problems = 0, ""
 
 
-class LiveHandler(Handler):
-    """Serve a site whose pages load again when `shown` says so."""
+class State(RequestHandler):
+    """Tell the open pages what is shown."""
 
-    shown = Shown()
+    def get(self) -> None:
+        """Answer."""
+        self.write({"number": Shown.number, "problems": Shown.problems})
 
-    def do_GET(self) -> None:
-        """Answer; where a page asks for the next change, when there is one."""
-        self.directory = str(self.shown.site)
-        if not self.path.startswith("/-/"):
-            return super().do_GET()
-        with self.shown.changed:
-            seen = self.path.rpartition("/")[2]
-            self.shown.changed.wait_for(lambda: f"{self.shown.number}" != seen, timeout=20)
-            body = f"{self.shown.number}".encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-        return None
 
-    def read(self, path: Path) -> bytes | None:
-        """Add to a page the problems, and to its script what loads it again."""
-        if path.name == "page.js":
-            return path.read_bytes() + RELOAD.encode()
-        if path.suffix != ".html":
-            return None
-        told = html.escape("\n".join(self.shown.problems))
-        foot = f'<div role="alert" style="{PROBLEMS}">{told}</div>' if told else ""
-        mark = f'<meta name="build" content="{self.shown.number}"></head>'
-        text = path.read_text("utf-8").replace("</head>", mark, 1)
-        return text.replace("</body>", f"{foot}</body>").encode()
+class Script(RequestHandler):
+    """Serve the script of all pages, and with it what loads them again."""
+
+    def get(self) -> None:
+        """Answer."""
+        self.set_header("Content-Type", "text/javascript")
+        self.set_header("Cache-Control", "no-store")
+        self.write((SITE / "_static" / "page.js").read_bytes())
+        self.write(RELOAD.format(number=Shown.number, style=FOOT))
+
+
+class Live(Files):
+    """Serve the site, and in the place of its pages those of the preview."""
+
+    @classmethod
+    def get_absolute_path(cls, root: str, path: str) -> str:
+        """Return the file of an address."""
+        previewed = PREVIEW / "html" / (path if path.endswith(".html") else f"{path}/index.html")
+        return super().get_absolute_path(
+            root, f"{previewed if previewed.is_file() else SITE / path}"
+        )
+
+    def set_extra_headers(self, path: str) -> None:
+        """Have the browser ask each time."""
+        self.set_header("Cache-Control", "no-cache")
 
 
 def times() -> dict[str, int]:
@@ -99,34 +88,68 @@ def times() -> dict[str, int]:
     return found
 
 
-def watch(shown: Shown) -> None:
+def names(now: dict[str, int], before: dict[str, int]) -> list[str]:
+    """Return what was written since."""
+    return sorted({name for name, _ in now.items() ^ before.items()})
+
+
+def preview(sphinx: subprocess.Popen[str], pages: list[str]) -> list[str]:
+    """Build some pages as they are in the whole book; return the problems."""
+    shutil.rmtree(PREVIEW, ignore_errors=True)
+    shutil.copytree(BUILD / ".doctrees", PREVIEW / ".doctrees")
+    problems, _ = run(sphinx, PREVIEW, pages)
+    if problems:
+        tell(problems)
+    return problems
+
+
+def show(problems: str) -> None:
+    """Have the open pages load again."""
+    Shown.problems = problems
+    Shown.number += 1
+
+
+def watch() -> None:
     """Build after every save, and show what comes of it."""
-    before, sphinx = times(), start_sphinx()
-    for module in ("jupyter_cache.cache.main", "press.build.check_html"):
-        import_module(module)  # what a build imports late, so that no reader waits for it
+    good = before = times()  # at the last good build, and a moment ago
+    sphinx, build = start_sphinx(), None
     while True:
         time.sleep(0.2)
+        if build and build.poll() is not None:
+            _, said = build.communicate()
+            print(said, end="", file=sys.stderr)
+            if not build.returncode:
+                good = before
+                shutil.rmtree(PREVIEW, ignore_errors=True)
+                sphinx.kill()  # perhaps this very program has changed
+                sphinx = start_sphinx()
+            show(said.strip())
+            build = None
         if (now := times()) == before:
             continue
-        changed = sorted({name for name, _ in now.items() ^ before.items()})
-        before = now
-        print(f"Changed: {', '.join(changed)}", flush=True)
-        if all(PAGE.fullmatch(name) for name in changed):
-            problems = attempt(sphinx, lambda: shown.preview(["The other pages follow …"]))
-        else:  # perhaps this very program
-            build = subprocess.run([sys.executable, "-m", "press", "build"], cwd=ROOT)
-            problems = ["The book was not built: see the terminal."] if build.returncode else []
-        shown.preview(problems) if problems else shown.show(SITE, [])
-        sphinx.kill()
-        sphinx = start_sphinx()
+        print(f"Changed: {', '.join(names(now, before))}", flush=True)
+        before, changed = now, names(now, good)
+        if build:
+            build.kill()
+            build.communicate()
+            build = None
+        problems: list[str] = []
+        if changed and all(PAGE.fullmatch(one) and one in now and one in good for one in changed):
+            problems = preview(sphinx, changed)
+            show("\n".join(problems))
+            sphinx = start_sphinx()
+        if not problems:
+            command = [sys.executable, "-m", "press", "build"]
+            build = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
 def main() -> None:
     """Serve on a free port, print the address, and watch."""
-    with serving(SITE, kind=LiveHandler) as address:
+    more = [("/-/", State), ("/_static/page.js", Script)]
+    with serving(BUILD, files=Live, more=more) as address:
         print(f"Serving the book at {address} — Ctrl-C ends it.", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
-            watch(LiveHandler.shown)
+            watch()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from press.build.reproduce import difference
-from tests.project.incremental import PAGES
+from tests.project.rebuilds import PAGES
 from tests.project.small_books import HEADER, write
 
 # What differs between the two, and what must not.
