@@ -5,6 +5,11 @@ SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
 PY := $(VENV)/bin/python
+BROWSER := .venv-browser
+PEERS := .venv-peers
+MAKE_ENVIRONMENT := press/environments/environment.sh
+# The oldest that the library declares.
+NUMPY = $(shell sed -nE 's/^dependencies = \["numpy>=([0-9.]+)"\]$$/\1.0/p' pyproject.toml)
 
 help: ## List the targets
 	@echo "make TARGET, where TARGET is one of:"
@@ -19,18 +24,18 @@ check-latex: book ## Typeset every entry of "Cite" with BibTeX and biblatex (nee
 check-links: book ## Ask for every address that the book names: whether it is still there
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
-check-site: book ## Measure the budgets of the built site in a browser: weight, access, layout, paper
-	@bash press/environments/browser.sh -m pytest -n auto --dist worksteal tests/site --confcutdir=tests/site
-	@bash press/environments/browser.sh -m press measure
+check-site: book $(BROWSER)/.ready ## Measure the budgets of the built site in a browser: weight, access, layout, paper
+	@$(BROWSER)/bin/python -m pytest -n auto --dist worksteal tests/site --confcutdir=tests/site
+	@$(BROWSER)/bin/python -m press measure
 
-lighthouse: book ## Let Lighthouse score the heaviest pages on a phone (needs Node)
-	@bash press/environments/browser.sh -m press lighthouse
+lighthouse: book $(BROWSER)/.ready ## Let Lighthouse score the heaviest pages on a phone (needs Node)
+	@$(BROWSER)/bin/python -m press lighthouse
 
-pdf: book ## Print the book into one PDF in _build/editions, with a Chromium
-	@bash press/environments/browser.sh -m press pdf
+pdf: book $(BROWSER)/.ready ## Print the book into one PDF in _build/editions, with a Chromium
+	@$(BROWSER)/bin/python -m press pdf
 
 site: pdf ## Copy the built site to _build/site, with the PDF and links to it: what is published
-	@bash press/environments/browser.sh -m press site
+	@$(BROWSER)/bin/python -m press site
 
 test: $(READY) ## Run the quick test suite
 	@$(PY) -m pytest -n auto --dist worksteal
@@ -39,7 +44,8 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/project
 
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
-	@bash press/environments/numpy.sh '$(NUMPY)'
+	@printf '%s\n' 'numpy==$(NUMPY)' pytest hypothesis mpmath ml-dtypes jsonschema numpydoc | bash $(MAKE_ENVIRONMENT) .venv-numpy requirements.txt -
+	@.venv-numpy/bin/python -m pytest tests selfattn_ref --ignore=tests/pages --ignore=tests/project
 
 test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
 	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py)
@@ -47,14 +53,14 @@ test-project: book ## Build small books with defects and with changes, run noteb
 test-faults: $(READY) ## Break a miniature of the book in every way that is known: each is refused in one line, or survived
 	@$(PY) -m pytest tests/faults --confcutdir=tests/faults
 
-test-peers: ## Compare with PyTorch and JAX, in an environment of their own
-	@bash press/environments/peers.sh -m pytest tests/peers
+test-peers: $(PEERS)/.ready ## Compare with PyTorch and JAX, in an environment of their own
+	@PEERS=required $(PEERS)/bin/python -m pytest tests/peers
 
 mutants: $(READY) ## Put every listed slip into the library and require that the tests notice
 	@$(PY) -m tests.mutation
 
-bench: ## Measure speed and memory beside PyTorch and JAX: a table and a figure in _build/bench
-	@bash press/environments/peers.sh -m benchmarks
+bench: $(PEERS)/.ready ## Measure speed and memory beside PyTorch and JAX: a table and a figure in _build/bench
+	@PEERS=required $(PEERS)/bin/python -m benchmarks
 
 lint: $(READY) ## Check style (ruff) and types (mypy)
 	@$(PY) -m ruff check .
@@ -68,7 +74,7 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 release: site ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
 	@$(PY) -m press release
 
-reproduce: $(READY) ## Build the book twice, under conditions that must not matter, and compare every byte
+reproduce: $(READY) $(BROWSER)/.ready ## Build the book twice, under conditions that must not matter, and compare every byte
 	@$(PY) -m press reproduce
 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page
@@ -85,5 +91,14 @@ clean: ## Remove the built book, the caches and the environment
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is written last, so a half-made environment is never trusted.
-$(READY): requirements.txt press/environments/environment.sh
-	@bash press/environments/environment.sh $(VENV) requirements.txt
+$(READY): requirements.txt $(MAKE_ENVIRONMENT)
+	@bash $(MAKE_ENVIRONMENT) $(VENV) requirements.txt
+
+$(PEERS)/.ready: requirements.txt requirements-peers.txt $(MAKE_ENVIRONMENT)
+	@bash $(MAKE_ENVIRONMENT) $(PEERS) requirements.txt requirements-peers.txt
+
+# With a Chromium, if there is none and this may install one.
+$(BROWSER)/.ready: requirements-browser.txt $(MAKE_ENVIRONMENT)
+	@command -v $(CHROMIUM) chromium chromium-browser google-chrome google-chrome-stable >/dev/null || \
+		[ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+	@bash $(MAKE_ENVIRONMENT) $(BROWSER) requirements-browser.txt

@@ -38,18 +38,16 @@ PROBE = (
     "print('A product of matrices and two sums of exponentials:', "
     "repr((x @ x).sum()), repr(np.exp(x).sum()), sum(map(math.exp, x.flat)))"
 )
-BROWSER = "import os, sys; print(sys.executable, os.environ['CHROMIUM'], sep='\\n')"
+BROWSER = ROOT / ".venv-browser" / "bin" / "python"
 
 
-def make(number: int, browser: list[str]) -> Path:
+def make(number: int, with_pdf: bool) -> Path:
     """Make one of the two books; return the folder of what was made."""
     folder, conditions = FOLDERS[number], CONDITIONS[number]
     home = folder.with_name(f"home {number}")
     home.mkdir()
     no_clone = {"GIT_CEILING_DIRECTORIES": f"{BUILD}"}  # or a commit in between were seen
     environment = os.environ | no_clone | {"HOME": f"{home}", "PYTHONPATH": ""} | conditions
-    if browser:
-        environment["CHROMIUM"] = browser[1]
     print(f"\n{number + 1} of 2: {folder}\n  {conditions}", flush=True)
 
     def confine() -> None:
@@ -58,8 +56,8 @@ def make(number: int, browser: list[str]) -> Path:
             os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
 
     steps = [(sys.executable, "-c", PROBE), (sys.executable, "-m", "press", "build")]
-    if browser:
-        steps += [(browser[0], "-m", "press", step) for step in ("pdf", "site")]
+    if with_pdf:
+        steps += [(f"{BROWSER}", "-m", "press", step) for step in ("pdf", "site")]
         steps += [(sys.executable, "-m", "press", "release")]
     for step in steps:
         started = time.monotonic()
@@ -96,13 +94,9 @@ def main(arguments: list[str]) -> int:
         for folder in FOLDERS:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, folder / name)
-    browser = []
-    if "--no-pdf" not in arguments:
-        command = ["bash", "press/environments/browser.sh", "-c", BROWSER]
-        asked = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-        browser = asked.stdout.splitlines()[-2:]
+    with_pdf = "--no-pdf" not in arguments
     try:
-        one, two = make(0, browser), make(1, browser)
+        one, two = make(0, with_pdf), make(1, with_pdf)
     except subprocess.CalledProcessError as error:
         print(f"\nerror: {' '.join(error.cmd[1:3])} failed, as is said above", file=sys.stderr)
         return 1

@@ -22,37 +22,17 @@ echo "Making the environment $venv with $("$python" --version) (once; about a mi
 rm -rf "$venv"
 trap 'rm -rf "$venv"' EXIT # whatever goes wrong, nothing half-made is left
 "$python" -m venv "$venv" || fail "could not make the environment $venv: is the disk full?"
-told() { # pip's output in few lines: what it fetches; then, while it says nothing, how far it is
-    local line counter=
-    while IFS= read -r line; do
-        case $line in
-            *Retrying*) echo "  no answer, trying again" ;;
-            Collecting* | Processing*) line=${line#* } line=${line%% *}; echo "  ${line##*/}" ;;
-            "Installing collected"*)
-                while sleep 2; do
-                    echo "  unpacked: $(find "$venv" -path '*.dist-info/RECORD' | wc -l) packages"
-                done &
-                counter=$!
-                ;;
-        esac
-    done
-    [ -z "$counter" ] || kill "$counter"
-}
-install() { # what is to be installed, options: a line for each package, so that one sees it go on
-    local what=$1 status=0 said=$venv/said.txt
-    echo "Installing $what …"
-    if command -v uv >/dev/null 2>&1; then
-        uv pip install --python "$venv/bin/python" "${@:2}" 2>&1 | tee "$said" || status=$?
-    else
-        "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "${@:2}" 2>&1 |
-            tee "$said" | told || status=$?
-    fi
-    [ "$status" != 0 ] || return 0
-    if grep -qiE 'match the hashes|hash mismatch' "$said"; then
+install() { # what is to be installed, options of pip: a line for each package, so that one sees it go on
+    local said=$venv/said.txt
+    echo "Installing $1 …"
+    if "$venv/bin/python" -m pip install --disable-pip-version-check --progress-bar off "${@:2}" 2>&1 |
+        tee "$said" | { grep --line-buffered -oE '^(Collecting [^ ]+|Installing collected packages)' || true; }; then
+        return
+    elif grep -qi 'match the hashes' "$said"; then
         fail "the file fetched for $(grep -oE '[[:alnum:]._-]+==[[:alnum:].]+' "$said" | tail -n 1) has not the hash that $pinned" \
             "names: it is not the one that was locked, and nothing was installed."
     fi
-    fail "$what could not be installed: $(sed -n 's/^ERROR: //p' "$said" | tail -n 1)" \
+    fail "$1 could not be installed: $(sed -n 's/^ERROR: //p' "$said" | tail -n 1)" \
         "(check the network, then run the same command again)."
 }
 if [ "$more" != - ]; then

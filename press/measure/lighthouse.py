@@ -12,7 +12,7 @@ from press.build.book import SITE
 from press.build.check_html import html_files
 from press.build.server import serving, transfer_size
 from press.measure.examine import PREFIX
-from press.measure.visit import CHROMIUM, FLAGS, Tab, Visit, launched
+from press.measure.visit import FLAGS, Tab, Visit, chromium, launched
 
 LIGHTHOUSE = "lighthouse@12.8.2"
 PAGES = 5
@@ -46,7 +46,7 @@ def score(url: str) -> dict[str, float]:
     ]
     command.append(f"--only-categories={','.join(LEAST)}")
     run = subprocess.run(
-        command, env=os.environ | {"CHROME_PATH": CHROMIUM}, capture_output=True, text=True
+        command, env=os.environ | {"CHROME_PATH": chromium()}, capture_output=True, text=True
     )
     if run.returncode:
         raise SystemExit(f"error: Lighthouse could not visit {url}:\n{run.stderr}")

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-CHROMIUM = os.environ["CHROMIUM"]  # found by press/environments/browser.sh
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",  # as root in a container there is none
     "--disable-gpu",
@@ -32,11 +33,22 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 
 
+def chromium() -> str:
+    """Return the browser that CHROMIUM names, or one that is installed."""
+    for name in (os.environ.get("CHROMIUM", ""), *NAMES):
+        if found := shutil.which(name):
+            return found
+    raise SystemExit(
+        "error: no Chromium: install it ('apt install chromium'), "
+        "or name it with 'CHROMIUM=/path/to/it make …'."
+    )
+
+
 @contextmanager
 def launched() -> Iterator[Browser]:
     """Start a browser and end it."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield browser
         browser.close()
 
