@@ -39,7 +39,7 @@ def axe() -> str:
     return Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
 
 
-@budget("axe: violations", "0", WIDE, PHONE_DARK, once={WIDE})
+@budget("axe: violations", "0", WIDE, PHONE_DARK)
 def axe_violations(visit: Visit) -> Reading:
     """List the elements that break a rule of WCAG 2.2 A or AA, or of best practice."""
     return counted(broken_rules(visit.page, colors=visit.tab.mode == WIDE))
@@ -64,7 +64,6 @@ def broken_rules(page: Page, *, colors: bool = True) -> list[str]:
     "contrast of text",
     "≥ 4.5",
     *(WIDE, PHONE_DARK, FORCED_DARK),
-    once={FORCED_DARK},
     badness=lambda value: -value,
 )
 def text_contrast(visit: Visit) -> Reading:
@@ -78,7 +77,7 @@ def least_contrast(texts: list[dict[str, Any]]) -> Reading:
     return Reading(min((t["value"] for t in texts), default=21), faults)
 
 
-@budget("focus that cannot be seen", "0", WIDE, PHONE_DARK, FORCED_DARK, once={WIDE, FORCED_DARK})
+@budget("focus that cannot be seen", "0", WIDE, PHONE_DARK, FORCED_DARK)
 def focus(visit: Visit) -> Reading:
     """List the elements that take the keyboard and do not show it."""
     visit.page.keyboard.press("Tab")  # from here on the focus is the keyboard's

@@ -1,8 +1,8 @@
 """What a budget is, and the table of all of them, which the modules of checks fill."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from press.measure.visit import Mode, Visit
 
@@ -25,10 +25,9 @@ class Budget:
     name: str
     limit: str
     modes: tuple[Mode, ...]  # in which it is measured; none: at the end, from a server and a disk
-    once: Set[Mode]  # those which tell nothing new of a page that is built like others
     check: Check
-    badness: Callable[[float], float]  # the larger, the worse
-    median: float | None  # a limit for the median of all pages
+    badness: Callable[[float], float] = float  # the larger, the worse
+    median: float | None = None  # a limit for the median of all pages
 
 
 class Row(NamedTuple):
@@ -43,18 +42,11 @@ class Row(NamedTuple):
 BUDGETS: list[Budget] = []
 
 
-def budget(
-    name: str,
-    limit: str,
-    *modes: Mode,
-    once: Set[Mode] = frozenset(),
-    badness: Callable[[float], float] = float,
-    median: float | None = None,
-) -> Callable[[Check], Check]:
-    """Enter a check into the table; `badness` tells which of two values is the worse one."""
+def budget(name: str, limit: str, *modes: Mode, **more: Any) -> Callable[[Check], Check]:
+    """Enter a check into the table, with `more` of what is said of a budget."""
 
     def enter(check: Check) -> Check:
-        BUDGETS.append(Budget(name, limit, modes, once, check, badness, median))
+        BUDGETS.append(Budget(name, limit, modes, check, **more))
         return check
 
     return enter

@@ -1,9 +1,10 @@
-"""What fits: the page in its window, code in its box, lines in the text, figures on the screen."""
+"""What fits: page, code, lines and figures into the window, and all of it onto paper."""
 
 import statistics
 
-from press.measure.budgets import Reading, budget
-from press.measure.visit import FORCED_DARK, HEIGHTS, PHONE_DARK, WIDE, Mode, Visit
+from press.measure.access import least_contrast
+from press.measure.budgets import Reading, budget, counted
+from press.measure.visit import FORCED_DARK, HEIGHTS, PHONE_DARK, PRINTED_DARK, WIDE, Mode, Visit
 
 MEASURE = (62, 74)  # characters per line
 ENOUGH = 10  # full lines that a page must have to tell its measure
@@ -13,7 +14,6 @@ ENOUGH = 10  # full lines that a page must have to tell its measure
     "px beyond the window",
     "0",
     *(Mode(320), PHONE_DARK, Mode(768), WIDE, FORCED_DARK),
-    once={FORCED_DARK},
 )
 def sideways(visit: Visit) -> Reading:
     """Measure how far the page scrolls sideways."""
@@ -24,7 +24,7 @@ def sideways(visit: Visit) -> Reading:
     return Reading(found["value"], faults)
 
 
-@budget("px of code cut", "0", Mode(768), Mode(1100), WIDE, once={Mode(1100)})
+@budget("px of code cut", "0", Mode(768), Mode(1100), WIDE)
 def code(visit: Visit) -> Reading | None:
     """Measure how much of the widest line of code is cut."""
     boxes = visit.measure("code")
@@ -36,7 +36,6 @@ def code(visit: Visit) -> Reading | None:
     "characters per line",
     f"{MEASURE[0]} to {MEASURE[1]}",
     *(Mode(768), Mode(1100), WIDE),  # a wider window leaves the column as it is
-    once={Mode(1100)},
     badness=lambda value: abs(value - sum(MEASURE) / 2),
 )
 def line_length(visit: Visit) -> Reading | None:
@@ -56,3 +55,16 @@ def figure_height(visit: Visit) -> Reading | None:
     window = HEIGHTS[visit.tab.mode.width]
     faults = [f"{h['element']}: {h['value']:.0f} px high" for h in heights if h["value"] > window]
     return Reading(max(h["value"] for h in heights) / window, faults) if heights else None
+
+
+@budget("contrast on paper", "≥ 4.5", PRINTED_DARK, badness=lambda value: -value)
+def print_contrast(visit: Visit) -> Reading:
+    """Measure the contrast of all text with white paper, from the theme that is far from it."""
+    return least_contrast(visit.measure("contrast", onWhite=True))
+
+
+@budget("flaws on paper", "0", PRINTED_DARK)
+def print_flaws(visit: Visit) -> Reading:
+    """List controls that are printed, folded text that is not, and code that is cut."""
+    cut = [f"{b['element']}: {b['value']} px cut" for b in visit.measure("code") if b["value"] > 0]
+    return counted(visit.measure("paper") + cut)

@@ -6,13 +6,12 @@ import shutil
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
 from press.build.book import SITE
 from press.build.check_html import html_files
 from press.build.server import serving, transfer_size
 from press.measure.examine import PREFIX
-from press.measure.visit import FLAGS, Tab, Visit, chromium, launched
+from press.measure.visit import FLAGS, chromium
 
 LIGHTHOUSE = "lighthouse@12.8.2"
 PAGES = 5
@@ -20,31 +19,11 @@ RUNS = 5
 LEAST = {"performance": 98, "accessibility": 100, "best-practices": 100, "seo": 100}
 
 
-def heaviest(site: Path) -> list[str]:
-    """Return the pages that weigh most on a first visit, the heaviest first."""
-    weights = {}
-    with serving(site, PREFIX) as address, launched() as browser:
-        tab = Tab(browser)
-        for path in html_files(site):
-            page = path.relative_to(site).as_posix()
-            visit = Visit(tab, site, address, page)
-            weights[page] = sum(transfer_size(file) for file in visit.first_loaded)
-    return sorted(weights, key=lambda page: -weights[page])[:PAGES]
-
-
 def score(url: str) -> dict[str, float]:
     """Return the scores of one run, of 100."""
     flags = " ".join(["--headless", *FLAGS])
-    command = [
-        "npx",
-        "--yes",
-        LIGHTHOUSE,
-        url,
-        "--quiet",
-        "--output=json",
-        f"--chrome-flags={flags}",
-    ]
-    command.append(f"--only-categories={','.join(LEAST)}")
+    command = ["npx", "--yes", LIGHTHOUSE, url, "--quiet", "--output=json"]
+    command += [f"--chrome-flags={flags}", f"--only-categories={','.join(LEAST)}"]
     run = subprocess.run(
         command, env=os.environ | {"CHROME_PATH": chromium()}, capture_output=True, text=True
     )
@@ -60,7 +39,8 @@ def main() -> int:
         raise SystemExit("error: Lighthouse needs Node: install it, version 20 or newer.")
     good = True
     with serving(SITE, PREFIX) as address:
-        for page in heaviest(SITE):
+        for path in sorted(html_files(SITE), key=transfer_size, reverse=True)[:PAGES]:
+            page = path.relative_to(SITE).as_posix()
             runs = [score(address + page) for _ in range(RUNS)]
             medians = {name: statistics.median(run[name] for run in runs) for name in LEAST}
             low = [name for name in LEAST if medians[name] < LEAST[name]]

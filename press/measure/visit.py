@@ -161,10 +161,6 @@ class Visit:
         files = (site / unquote(urlsplit(path).path) for path in inside)
         self.first_loaded = frozenset(path for path in files if path.is_file())
 
-    def has(self, selector: str) -> bool:
-        """Tell whether the page has such an element."""
-        return self.page.query_selector(selector) is not None
-
     def measure(self, *names: str, **options: Any) -> Any:
         """Run scripts of this folder in the page and return the result of the last."""
         return self.page.evaluate(script(*names), options)

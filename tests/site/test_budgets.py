@@ -8,7 +8,7 @@ import pytest
 from press.build.check_html import POLICY, check_frames
 from press.build.server import serving
 from press.measure.budgets import BUDGETS
-from press.measure.examine import examine, first_of_their_kind
+from press.measure.examine import examine
 from press.measure.visit import Tab
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
@@ -51,6 +51,10 @@ NOISE = base64.b64encode(random.Random(0).randbytes(300_000)).decode()  # stays 
 DEFECTS = {
     "axe: violations": [
         ("</main>", '<img src="page.css"></main>', "image-alt"),
+        (' lang="en"', "", "html-has-lang"),
+        ("<title>Good</title>", "<title> </title>", "document-title"),
+        ("<main><h1>Good</h1>", "<div><h1>Good</h1>", "landmark-one-main"),
+        ("</main>", "<h3>Next</h3></main>", "heading-order"),
         ("</main>", '<div style="height: 3em; background: #555"></div><p style="position: relative;'
          ' margin-top: -2.5em">On it.</p></main>', "insufficient color contrast"),
         ("</main>", '<p>In a sentence stands <a href="page.html" style="display: inline;'
@@ -120,20 +124,13 @@ def tab(browser):
 
 
 def measured(tab, site, budgets, old="", new=""):
-    """Return what budgets find on a small site in which `old` has become `new`.
-
-    Where that is the page alone, it comes after a good one that is otherwise like it.
-    """
+    """Return what budgets find on a small site in which `old` has become `new`."""
     files = {"page.html": GOOD, "page.css": CSS, "page.js": SCRIPT}
     assert not old or any(old in text for text in files.values())
     for name, text in files.items():
         (site / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
-    alike = False
-    if old in GOOD and old:
-        (site / "good.html").write_text(GOOD, encoding="utf-8")
-        alike = "page.html" not in first_of_their_kind(site, ["good.html", "page.html"])
     with serving(site, "/below/") as address:
-        rows, _ = examine(tab, site, address, "page.html", budgets=budgets, alike=alike)
+        rows = examine(tab, site, address, "page.html", budgets=budgets)
     return {b.name: [row.reading for row in rows if row.budget == b.name] for b in budgets}
 
 
@@ -150,13 +147,6 @@ def test_a_good_page_is_within_every_budget(tab, tmp_path):
 
 def test_every_budget_has_a_defect_of_its_own():
     assert [budget.name for budget in BUDGETS] == list(DEFECTS)
-
-
-def test_a_page_is_of_another_kind_for_what_it_has_and_not_for_how_dark(tmp_path):
-    cell = '<table><tr><td style="--a:{}%;--role:var(--{})">1</td></tr></table>'
-    for name, share, role in (("a", 20, "key"), ("b", 31, "key"), ("c", 20, "value")):
-        (tmp_path / name).write_text(cell.format(share, role), encoding="utf-8")
-    assert first_of_their_kind(tmp_path, ["a", "b", "c"]) == {"a", "c"}
 
 
 @pytest.mark.parametrize(
