@@ -14,7 +14,7 @@ COMMANDS = {
     "measure": "measure.site",
     "lighthouse": "measure.lighthouse",
     "latex": "measure.latex",
-    "pdf": "edition.pdf",
+    "pdf": "edition.printed",
     "site": "edition.published",
     "release": "edition.release",
     "publish": "edition.publish",

@@ -49,8 +49,6 @@ WARNING = re.compile(r"\w+Warning: .*")
 # The error at the end of a traceback and, where its message goes on, two lines more.
 ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
-# The kernels listen on this machine only, for the seconds that a page takes.
-KERNEL_NOTE = "[IPKernelApp] WARNING | Kernel is running over TCP without encryption"
 PLACE_NOTE = "The HTML pages are in"  # for a moment: the summary says where they end
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large|disk is full")
 CHECKED = re.compile(r"^SA\d{3} checked:")
@@ -59,26 +57,20 @@ Record = dict[str, Any]
 
 
 def main() -> int:
-    """Build where needed; return the exit code."""
-    try:
-        return bool(attempt())
-    except KeyboardInterrupt:
-        tell(["it was interrupted; the site is as it was"])
-        return 130
-
-
-def attempt() -> list[str]:
-    """Build where needed, unless another build is at it; print and return the problems."""
+    """Build where needed, unless another build is at it; return the exit code."""
     try:
         with alone():
             problems = build()
     except (OSError, sqlite3.Error) as error:  # such as a disk on which nothing may be written
         problems = [f"{error}"[:300]]
+    except KeyboardInterrupt:
+        tell(["it was interrupted; the site is as it was"])
+        return 130
     if full := [problem for problem in problems if FULL.search(problem)]:
         problems = [f"the disk is full: {full[0]}"]  # whatever else is said follows from that
     if problems:
         tell(problems)
-    return problems
+    return bool(problems)
 
 
 def tell(problems: list[str]) -> None:
@@ -142,12 +134,24 @@ def last_record() -> Record:
 def run(
     sphinx: subprocess.Popen[str], folder: Path, pages: Sequence[str] = ()
 ) -> tuple[list[str], Record]:
-    """Build the whole book or some pages into a folder.
+    """Build the whole book or some pages into a folder, and echo what Sphinx says.
 
     Return the problems, and what is counted.
     """
+    assert sphinx.stdin is not None
+    assert sphinx.stdout is not None
+    asked = json.dumps([f"{folder}", *pages])
+    lines = []
     try:
-        lines = list(run_sphinx(sphinx, folder, pages))
+        with contextlib.suppress(BrokenPipeError):  # it has ended, and said why
+            os.write(sphinx.stdin.fileno(), f"{asked}\n".encode())
+        for line in sphinx.stdout:
+            plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
+            if not plain.startswith(PLACE_NOTE):
+                print(plain, flush=True)
+                lines.append(plain)
+        if sphinx.wait():
+            lines.append(f"{ENDED} exit code {sphinx.returncode}")
     finally:
         sphinx.kill()
     cells, unexecuted, warned = read_cells(folder)
@@ -196,23 +200,6 @@ def start_sphinx() -> subprocess.Popen[str]:
         text=True,
         errors="replace",
     )
-
-
-def run_sphinx(process: subprocess.Popen[str], folder: Path, pages: Sequence[str]) -> Iterator[str]:
-    """Tell the process what to build, echo its lines as they come, and yield them."""
-    asked = json.dumps([f"{folder}", *pages])
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process:
-        with contextlib.suppress(BrokenPipeError):  # it has ended, and said why
-            os.write(process.stdin.fileno(), f"{asked}\n".encode())
-        for line in process.stdout:
-            plain = COLOR.sub("", line).rstrip().split("\r")[-1].replace(f"{ROOT}{os.sep}", "")
-            if not plain.startswith((KERNEL_NOTE, PLACE_NOTE)):
-                print(plain, flush=True)
-                yield plain
-    if process.returncode:
-        yield f"{ENDED} exit code {process.returncode}"
 
 
 def problems_of(lines: Iterable[str]) -> list[str]:

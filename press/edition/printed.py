@@ -1,7 +1,9 @@
-"""Print a page of HTML with a browser, and finish the PDF: tags, dates, metadata, size."""
+"""Print the built book into one PDF, and finish it: tags, dates, metadata, size."""
 
+import argparse
 import io
 import os
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,9 @@ from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import ViewportSize
 
-from press.edition.combined import FORMULA, Book, Element, combine, headings
+from press.build.book import SITE
+from press.edition.combined import FORMULA, Book, Element, combine, edition_of, headings, read
+from press.measure.visit import launched
 
 Object = Any  # pikepdf's
 Item = Any  # one of them, or a list
@@ -222,3 +226,24 @@ def saved(pdf: Pdf) -> bytes:
         recompress_flate=True,
     )
     return made.getvalue()
+
+
+def main() -> None:
+    """Print the book, or the pages that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pages", nargs="*", help="paths in the site; all without")
+    wanted = parser.parse_args().pages
+    started = time.monotonic()
+    path = edition_of(SITE)
+    if wanted:
+        path = path.with_name("part.pdf")
+    path.parent.mkdir(exist_ok=True)
+    with launched() as browser:
+        draft = path.with_name("book.html")
+        content = print_book(browser.new_page(), SITE, read(SITE, wanted), draft)
+    path.write_bytes(content)
+    print(f"{path}: {len(content) / 1e6:.1f} MB, {time.monotonic() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

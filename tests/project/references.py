@@ -26,7 +26,7 @@ BUILD = ["-m", "sphinx", "-q", "-W", "-n", "--keep-going"]
 
 @cache
 def anchors(page):
-    return anchors_of(SITE / page)[SITE / page]
+    return anchors_of(parsed(SITE / page))
 
 
 @pytest.fixture(scope="module")
