@@ -44,7 +44,7 @@ test-deep: $(READY) ## Run the property tests with a far larger budget
 	@HYPOTHESIS_PROFILE=deep $(PY) -m pytest tests --ignore=tests/pages --ignore=tests/project
 
 test-numpy: ## Test what is computed with another NumPy: the oldest that is declared, or NUMPY=2.*
-	@printf '%s\n' 'numpy==$(NUMPY)' pytest hypothesis mpmath ml-dtypes jsonschema numpydoc | bash $(MAKE_ENVIRONMENT) .venv-numpy requirements.txt -
+	@bash $(MAKE_ENVIRONMENT) .venv-numpy requirements.txt 'numpy==$(NUMPY)'
 	@.venv-numpy/bin/python -m pytest tests selfattn_ref --ignore=tests/pages --ignore=tests/project
 
 test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
@@ -95,7 +95,7 @@ $(READY): requirements.txt $(MAKE_ENVIRONMENT)
 	@bash $(MAKE_ENVIRONMENT) $(VENV) requirements.txt
 
 $(PEERS)/.ready: requirements.txt requirements-peers.txt $(MAKE_ENVIRONMENT)
-	@bash $(MAKE_ENVIRONMENT) $(PEERS) requirements.txt requirements-peers.txt
+	@bash $(MAKE_ENVIRONMENT) $(PEERS) requirements.txt -r requirements-peers.txt
 
 # With a Chromium, if there is none and this may install one.
 $(BROWSER)/.ready: requirements-browser.txt $(MAKE_ENVIRONMENT)

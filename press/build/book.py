@@ -247,14 +247,10 @@ def read_cells(
         page = path.relative_to(sources).with_suffix(".md").as_posix()
         try:
             notebook = nbformat.read(path, nbformat.NO_CONVERT)
-        except ValueError:  # Sphinx could not write all of it
-            unexecuted.append(f"{page}: its cells were not executed")
-            continue
-        if not any(cell.cell_type == "code" for cell in notebook.cells):
-            continue
-        try:
+            if not any(cell.cell_type == "code" for cell in notebook.cells):
+                continue
             notebook = cache.get_cache_bundle(cache.match_cache_notebook(notebook).pk).nb
-        except KeyError:
+        except (KeyError, ValueError):  # or Sphinx could not write all of it
             unexecuted.append(f"{page}: its cells were not executed")
             continue
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -6,7 +6,6 @@ its description, its policy. What axe says of it (title, language, landmarks, or
 not said again here.
 """
 
-import json
 import os
 import re
 from collections import Counter
@@ -61,7 +60,7 @@ def check_frames(site: Path) -> list[str]:
     problems = [
         f"{path.relative_to(site)}: {problem}"
         for path, page in pages.items()
-        for problem in (*_head(page), *_scripts(page))
+        for problem in _head(page)
     ]
     titles = Counter(page.findtext("head/title") for page in pages.values())
     problems += [f"{n} pages have the title {title!r}" for title, n in titles.items() if n > 1]
@@ -87,10 +86,6 @@ def _read(site: Path) -> dict[Path, Page]:
 def anchors_of(page: Page) -> set[str]:
     """Return what links to a page can name."""
     return set(page.xpath("//@id | //a/@name"))
-
-
-def _text(element: Page) -> str:
-    return " ".join(element.text_content().split())
 
 
 def _ids(page: Page) -> list[str]:
@@ -137,9 +132,10 @@ def _links(
 ) -> list[str]:
     problems = []
     for link in page.xpath("//a/@href | //link/@href"):
-        address, anchor = urldefrag(link)
+        address, anchor = urldefrag(link.strip())
         parts = urlsplit(address)
         if parts.scheme or parts.netloc:
+            problems += [f"inline script: {link}"] * (parts.scheme == "javascript")
             continue
         target = target_of(path.parent, parts.path) if parts.path else path
         if target is None:
@@ -169,24 +165,3 @@ def _head(page: Page) -> list[str]:
     elif policies[0].getparent().tag != "head" or policies[0].xpath(LOADING):
         problems.append("the policy does not stand before all that loads")
     return problems
-
-
-def _scripts(page: Page) -> list[str]:
-    inline = [
-        _text(script)[:40] for script in page.xpath("//script[not(@src)]") if not _is_data(script)
-    ]
-    inline += [f"{name.attrname}={name}" for name in page.xpath("//@*[starts-with(name(), 'on')]")]
-    links = (link.strip() for link in page.xpath("//@href"))
-    inline += [link for link in links if link.lower().startswith("javascript:")]
-    return [f"inline script: {script}" for script in inline]
-
-
-def _is_data(script: Page) -> bool:
-    """Tell whether an element is a block of JSON or JSON-LD, which no browser runs."""
-    kinds = {"application/ld+json", "application/json"}
-    if script.get("type") not in kinds or set(script.attrib) - {"type", "id"}:
-        return False
-    try:
-        return isinstance(json.loads(script.text or ""), dict)
-    except json.JSONDecodeError:
-        return False

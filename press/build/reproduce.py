@@ -62,24 +62,22 @@ def make(number: int, with_pdf: bool) -> Path:
 
 
 def difference(one: Path, two: Path) -> str:
-    """Say what differs first in two folders, and in which files; nothing where nothing does."""
+    """Say what differs first in two folders; nothing where nothing does."""
     first, second = (
         {f"{path.relative_to(top)}" for path in top.rglob("*") if path.is_file()}
         for top in (one, two)
     )
-    if alone := sorted(first ^ second):
-        return f"{alone[0]} is in {one if alone[0] in first else two} alone"
-    differing = [n for n in sorted(first) if (one / n).read_bytes() != (two / n).read_bytes()]
-    if not differing:
-        return ""
-    a, b = ((top / differing[0]).read_bytes() for top in (one, two))
-    at = next(i for i, (x, y) in enumerate(zip_longest(a, b)) if x != y)
-    line, around = a[:at].count(b"\n") + 1, slice(max(0, at - 60), at + 60)
-    shown = [part[around].decode(errors="replace") for part in (a, b)]
-    return (
-        f"{differing[0]}, line {line}, byte {at}:\n  {shown[0]!r}\n  {shown[1]!r}\n"
-        f"{len(differing)} files differ: {', '.join(differing[:20])}"
-    )
+    for name in sorted(first | second):
+        if name not in first & second:
+            return f"{name} is in {one if name in first else two} alone"
+        a, b = (one / name).read_bytes(), (two / name).read_bytes()
+        if a != b:
+            at = next(i for i, (x, y) in enumerate(zip_longest(a, b)) if x != y)
+            line = a[:at].count(b"\n") + 1
+            around = slice(max(0, at - 60), at + 60)
+            shown = "\n".join(f"  {part[around].decode(errors='replace')!r}" for part in (a, b))
+            return f"{name}, line {line}, byte {at}:\n{shown}"
+    return ""
 
 
 def main(arguments: list[str]) -> int:

@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
-# Make the virtual environment $1 from the pinned requirements $2, and from the file $3 on top if one is
-# given. Where $3 is -, only from the requirements on standard input, under the pins of $2. Or say in
-# one line what is missing.
+# Make the virtual environment $1 from the pinned requirements $2, and put on top what else pip is told
+# to install: it leaves the pinned versions alone where they will do. Or say in one line what is missing.
 set -euo pipefail
 venv=$1
 pinned=$2
-more=${3:-}
 
 fail() { echo "error: $*" >&2; exit 1; }
 
@@ -35,16 +33,7 @@ install() { # what is to be installed, options of pip: a line for each package, 
     fail "$1 could not be installed: $(sed -n 's/^ERROR: //p' "$said" | tail -n 1)" \
         "(check the network, then run the same command again)."
 }
-if [ "$more" != - ]; then
-    install "the $(grep -c == "$pinned") packages of $pinned" --require-hashes -r "$pinned"
-fi
-if [ -n "$more" ]; then
-    cp "${more/#-//dev/stdin}" "$venv/more.txt"
-    # Without their hashes, which pip would then ask of $more too, the pins of $pinned go on
-    # to hold, but for a package that $more pins itself.
-    awk -F '==' 'NR == FNR { if (/==/) own[$1]; next } /==/ && !($1 in own) { sub(/ *\\$/, ""); print }' \
-        "$venv/more.txt" "$pinned" >"$venv/constraints.txt"
-    install "${more/#-/what the tests need}" --constraint "$venv/constraints.txt" -r "$venv/more.txt"
-fi
+install "the $(grep -c == "$pinned") packages of $pinned" --require-hashes -r "$pinned"
+[ $# = 2 ] || install "${*:3}" "${@:3}"
 trap - EXIT
 touch "$venv/.ready"

@@ -11,11 +11,10 @@ from press.measure.budgets import Reading, budget, counted
 from press.measure.visit import FORCED_DARK, PHONE_DARK, WIDE, Visit
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
-COLORS = ("color-contrast", "link-in-text-block")
 # Formulas, drawings and the cells of matrices are empty while axe looks, and code is one piece; it
 # takes half the time. `text_contrast` measures the colors within them, its like those of figures,
 # and no other rule speaks of parts of them.
-RUN_AXE = """async ([tags, rules]) => {
+RUN_AXE = """async (tags) => {
     const plain = [...document.querySelectorAll("math, svg, pre, .matrix td")].map((element) => {
         const content = document.createDocumentFragment();
         const text = element.localName === "pre" ? element.textContent : "";
@@ -24,7 +23,7 @@ RUN_AXE = """async ([tags, rules]) => {
         return [element, content];
     });
     const found = await axe.run(document, {
-        runOnly: tags, rules, resultTypes: ["violations"], preload: false, iframes: false });
+        runOnly: tags, resultTypes: ["violations"], preload: false, iframes: false });
     for (const [element, content] of plain.reverse()) element.replaceChildren(content);
     return found.violations.flatMap((rule) => rule.nodes.map((node) =>
         `${rule.id}: ${node.target.join(" ")}: ` + [...node.any, ...node.all, ...node.none]
@@ -42,21 +41,14 @@ def axe() -> str:
 @budget("axe: violations", "0", WIDE, PHONE_DARK)
 def axe_violations(visit: Visit) -> Reading:
     """List the elements that break a rule of WCAG 2.2 A or AA, or of best practice."""
-    return counted(broken_rules(visit.page, colors=visit.tab.mode == WIDE))
+    return counted(broken_rules(visit.page))
 
 
-def broken_rules(page: Page, *, colors: bool = True) -> list[str]:
-    """Return what axe finds.
-
-    Two thirds of its time go to the `colors`: those of text, which `text_contrast` measures in
-    every mode, but for text that stands on something in which it is not; and those of links, which
-    count where no line is drawn under one, and none of our lines depends on the mode.
-    """
+def broken_rules(page: Page) -> list[str]:
+    """Return what axe finds."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe())
-    found: list[str] = page.evaluate(
-        RUN_AXE, [TAGS, {rule: {"enabled": colors} for rule in COLORS}]
-    )
+    found: list[str] = page.evaluate(RUN_AXE, TAGS)
     return found
 
 

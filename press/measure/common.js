@@ -37,6 +37,12 @@ const contrast = (one, other) => {
   const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (high + 0.05) / (low + 0.05);
 };
+const opacities = new Map();
+const opacity = (element) => { // of the element and all in which it is
+  if (!element) return 1;
+  if (!opacities.has(element)) opacities.set(element, getComputedStyle(element).opacity * opacity(element.parentElement));
+  return opacities.get(element);
+};
 const WHITE = [255, 255, 255, 1];
 const canvas = (() => { // what a page without a background stands on
   const probe = document.body.appendChild(document.createElement("i"));

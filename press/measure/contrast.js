@@ -3,12 +3,6 @@
 const found = [];
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 const elements = new Set();
-const opacities = new Map();
-const opacity = (element) => { // of the element and all in which it is
-  if (!element) return 1;
-  if (!opacities.has(element)) opacities.set(element, getComputedStyle(element).opacity * opacity(element.parentElement));
-  return opacities.get(element);
-};
 while (walker.nextNode()) {
   if (walker.currentNode.data.trim()) elements.add(walker.currentNode.parentElement);
 }

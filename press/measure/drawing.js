@@ -5,11 +5,6 @@ const HIDDEN = "defs, clipPath, mask, marker, pattern, symbol, title, desc";
 const at = (matrix, x, y) => ({
   x: matrix.a * x + matrix.c * y + matrix.e, y: matrix.b * x + matrix.d * y + matrix.f });
 const scale = (matrix) => Math.sqrt(Math.abs(matrix.a * matrix.d - matrix.b * matrix.c));
-const opacity = (element) => {
-  let product = 1;
-  for (let e = element; e && e.localName !== "svg"; e = e.parentElement) product *= getComputedStyle(e).opacity;
-  return product;
-};
 
 // The pieces of a drawing's text: what stands on one line of one style, with the corners of its ink.
 const texts = (svg) => [...svg.querySelectorAll("text")].filter((element) =>

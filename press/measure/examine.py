@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from press.build.server import serving
-from press.measure import access, figures, layout, traffic
+from press.measure import access, layout, traffic
 from press.measure.budgets import BUDGETS, Budget, Row
-from press.measure.visit import Tab, Visit, launched
+from press.measure.visit import Visit, launched
 
-EVERY_MODULE = (access, figures, layout, traffic)  # they fill BUDGETS
+EVERY_MODULE = (access, layout, traffic)  # they fill BUDGETS
 PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
 KEPT = ExitStack()  # open browsers
 
 
 def examine(
-    tab: Tab,
+    visit: Visit,
     site: Path,
     address: str,
     page: str,
@@ -36,11 +36,11 @@ def examine(
 
     heard = [budget for budget in budgets if not budget.modes]
     for from_disk in (False, True) if heard else (False,):
-        visit = Visit(tab, site, address, page, from_disk=from_disk, front=front)
+        visit.open(site, address, page, from_disk=from_disk, front=front)
         # A mode after the other, as each costs a layout; first the one in which it was opened.
         modes = {mode for b in budgets for mode in b.modes} if not from_disk else ()
         for mode in sorted(modes, reverse=True):
-            tab.enter(mode)
+            visit.enter(mode)
             for budget in budgets:
                 if mode in budget.modes:
                     take(budget, str(mode))
@@ -51,14 +51,14 @@ def examine(
 
 
 @cache
-def own_tab() -> Tab:
+def own_visit() -> Visit:
     """Return the tab that a process of the pool keeps; its browser ends with the process."""
-    return Tab(KEPT.enter_context(launched()))
+    return Visit(KEPT.enter_context(launched()))
 
 
 def examine_in_pool(*where: Any) -> list[Row]:
     """Measure one page."""
-    return examine(own_tab(), *where)
+    return examine(own_visit(), *where)
 
 
 def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, list[Row]]]:
@@ -66,12 +66,14 @@ def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, list[Row]]]:
     spawn = multiprocessing.get_context("spawn")
     with serving(site, PREFIX) as address:
         with launched() as browser:
-            front = Visit(Tab(browser), site, address, "index.html").first_loaded
+            visit = Visit(browser)
+            visit.open(site, address, "index.html")
         with ProcessPoolExecutor(os.cpu_count(), spawn) as pool:
             # The heaviest first, so that no core waits for the other at the end.
             order = sorted(pages, key=lambda page: -(site / page).stat().st_size)
             jobs = {
-                pool.submit(examine_in_pool, site, address, page, front): page for page in order
+                pool.submit(examine_in_pool, site, address, page, visit.first_loaded): page
+                for page in order
             }
             for job in as_completed(jobs):
                 yield jobs[job], job.result()

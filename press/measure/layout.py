@@ -1,4 +1,4 @@
-"""What fits: page, code, lines and figures into the window, and all of it onto paper."""
+"""What fits, in a figure, in the window, on paper."""
 
 import statistics
 
@@ -6,8 +6,30 @@ from press.measure.access import least_contrast
 from press.measure.budgets import Reading, budget, counted
 from press.measure.visit import FORCED_DARK, HEIGHTS, PHONE_DARK, PRINTED_DARK, WIDE, Mode, Visit
 
+SMALLEST = 12  # px of text in a figure, as rendered
 MEASURE = (62, 74)  # characters per line
 ENOUGH = 10  # full lines that a page must have to tell its measure
+
+
+@budget("px of text in figures", f"≥ {SMALLEST}", WIDE, PHONE_DARK, badness=lambda value: -value)
+def text_size(visit: Visit) -> Reading | None:
+    """Measure the smallest text of the figures, as rendered."""
+    texts = visit.measure("drawing", "figure_text")
+    faults = [f"{t['element']}: {t['size']:.1f} px" for t in texts if t["size"] < SMALLEST - 0.05]
+    return Reading(min(t["size"] for t in texts), faults) if texts else None
+
+
+@budget("contrast in figures", "≥ 4.5", WIDE, PHONE_DARK, badness=lambda value: -value)
+def figure_contrast(visit: Visit) -> Reading | None:
+    """Measure the contrast of each text of a figure with the shape behind it, or the page."""
+    texts = visit.measure("drawing", "figure_text")
+    return least_contrast(texts) if texts else None
+
+
+@budget("collisions in figures", "0", WIDE, PHONE_DARK)
+def collisions(visit: Visit) -> Reading:
+    """List texts that overlap another text or a mark."""
+    return counted(visit.measure("drawing", "collisions"))
 
 
 @budget(
@@ -19,7 +41,7 @@ def sideways(visit: Visit) -> Reading:
     """Measure how far the page scrolls sideways."""
     found = visit.measure("sideways")
     faults = [f"{found['value']} px too wide: {element}" for element in found["elements"]]
-    if found["size"] < 16 * visit.tab.mode.text / 100:
+    if found["size"] < 16 * visit.mode.text / 100:
         faults.append(f"the text has {found['size']:g} px, whatever the reader asks for")
     return Reading(found["value"], faults)
 
@@ -52,7 +74,7 @@ def line_length(visit: Visit) -> Reading | None:
 def figure_height(visit: Visit) -> Reading | None:
     """Compare the height of each figure, its caption apart, with that of the window."""
     heights = visit.measure("heights")
-    window = HEIGHTS[visit.tab.mode.width]
+    window = HEIGHTS[visit.mode.width]
     faults = [f"{h['element']}: {h['value']:.0f} px high" for h in heights if h["value"] > window]
     return Reading(max(h["value"] for h in heights) / window, faults) if heights else None
 

@@ -1,16 +1,18 @@
 """Measure every budget on every page; print a table, name what fails, write a report."""
 
 import argparse
+import json
+import statistics
 import sys
 import time
 
 from press.build.book import SITE
 from press.build.check_html import check_frames, check_site, html_files
-from press.measure.budgets import Row
+from press.measure.budgets import BUDGETS, Row
 from press.measure.examine import visit_all
-from press.measure.report import report
 
 REPORT = SITE.parent / "site-report.json"
+SHOWN = 12  # faults of a budget on the screen; the file has every fault
 
 
 def main() -> int:
@@ -32,7 +34,42 @@ def main() -> int:
         told = f"{faults} against a budget" if faults else "good"
         print(f"[{number:3}/{len(pages)}] {page}: {told}", flush=True)
     sources = check_site(SITE) + check_frames(SITE)
-    return report(REPORT, rows, sources, time.monotonic() - started)
+    return report(rows, sources, time.monotonic() - started)
+
+
+def report(rows: list[Row], sources: list[str], seconds: float) -> int:
+    """Print the faults and the table, write the report; return the exit code."""
+    faults = {"pages as written": sources}
+    lines = []
+    for budget in BUDGETS:
+        own = [row for row in rows if row.budget == budget.name]
+        if not own:
+            lines.append(f"{budget.name:32} {budget.limit:22} nothing to measure")
+            continue
+        worst = max(own, key=lambda row: budget.badness(row.reading.value))
+        median = statistics.median(row.reading.value for row in own)
+        found = [f"{row.page} ({row.mode}): {fault}" for row in own for fault in row.reading.faults]
+        if budget.median is not None and median > budget.median:
+            found.append(f"the median of all pages is {median:.0f}")
+        faults[budget.name] = found
+        lines.append(
+            f"{budget.name:32} {budget.limit:22} median {median:<8.4g} worst "
+            f"{worst.reading.value:<8.4g} on {worst.page} ({worst.mode})"
+        )
+    for name, found in faults.items():
+        if found:
+            print("\n  ".join([f"\n{name}: {len(found)}", *found[:SHOWN]]))
+    print("\n".join(["", *lines, ""]))
+    readings = [
+        {"budget": row.budget, "page": row.page, "mode": row.mode, "value": row.reading.value}
+        for row in rows
+    ]
+    content = {"seconds": seconds, "faults": faults, "readings": readings}
+    REPORT.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+    total = sum(map(len, faults.values()))
+    told = f"{total} against a budget: see {REPORT}" if total else "All budgets hold."
+    print(f"{seconds:.0f} s. {told}")
+    return int(total > 0)
 
 
 if __name__ == "__main__":

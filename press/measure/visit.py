@@ -84,8 +84,11 @@ PAPER = 718  # pixels of A4 within margins of a centimeter
 PRINTED_DARK = Mode(PAPER, "dark", "print")
 
 
-class Tab:
-    """A tab of a browser, without a cache: kept from page to page, it loads in half the time."""
+class Visit:
+    """A visit to a page, as if for the first time: in a tab of a browser, without a cache.
+
+    Kept from page to page, a tab loads in half the time.
+    """
 
     def __init__(self, browser: Browser) -> None:
         """Open an empty one."""
@@ -108,13 +111,31 @@ class Tab:
             lambda answer: self.failed.append(answer.url) if answer.status >= 400 else None,
         )
 
-    def open(self, url: str) -> None:
-        """Open a page in a wide window and wait until all that it shows is there."""
+    def open(
+        self,
+        site: Path,
+        address: str,
+        name: str,
+        *,
+        from_disk: bool = False,
+        front: frozenset[Path] = frozenset(),
+    ) -> None:
+        """Open the page `name` of the folder `site`, which is served at `address`.
+
+        The window is wide, and all that the page shows is there. What the `front` page has loaded
+        before may be in a reader's cache.
+        """
+        self.from_disk, self.front = from_disk, front
+        base = site.as_uri() + "/" if from_disk else address
+        self.own = ("data:", "file:" if from_disk else address)  # addresses that begin so
         self.page.goto("about:blank")  # where a change of the mode is cheap
         self.enter(WIDE)
         self.asked, self.said, self.failed = [], [], []
-        self.page.goto(url, wait_until="load")
+        self.page.goto(base + name, wait_until="load")
         self.page.evaluate("document.fonts.ready.then(() => null)")
+        inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
+        files = (site / unquote(urlsplit(path).path) for path in inside)
+        self.first_loaded = frozenset(path for path in files if path.is_file())
 
     def enter(self, mode: Mode) -> None:
         """Put the page into a mode and wait until it is drawn."""
@@ -133,33 +154,6 @@ class Tab:
         height = HEIGHTS.get(mode.width, 800)  # last, as the page's script hears of nothing else
         self.page.set_viewport_size({"width": mode.width, "height": height})
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-
-
-class Visit:
-    """A visit to one page of a site, for the first time."""
-
-    def __init__(
-        self,
-        tab: Tab,
-        site: Path,
-        address: str,
-        name: str,
-        *,
-        from_disk: bool = False,
-        front: frozenset[Path] = frozenset(),
-    ) -> None:
-        """Open the page `name` of the folder `site`, which is served at `address`.
-
-        What the `front` page has loaded before may be in a reader's cache.
-        """
-        self.tab, self.page, self.from_disk, self.front = tab, tab.page, from_disk, front
-        base = site.as_uri() + "/" if from_disk else address
-        tab.open(base + name)
-        self.own = ("data:", "file:" if from_disk else address)  # addresses that begin so
-        self.asked, self.said, self.failed = tab.asked, tab.said, tab.failed
-        inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
-        files = (site / unquote(urlsplit(path).path) for path in inside)
-        self.first_loaded = frozenset(path for path in files if path.is_file())
 
     def measure(self, *names: str, **options: Any) -> Any:
         """Run scripts of this folder in the page and return the result of the last."""

@@ -29,7 +29,7 @@ SAME = {"a.html": b"<p>1\n<p>2\n<p>3", "b/c.npz": b"\0\xff\n"}
 @pytest.mark.parametrize(
     "name, content, told",
     [
-        ("a.html", b"<p>1\n<p>4\n<p>3", ("a.html, line 2, byte 8:", "<p>2", "<p>4", "1 files")),
+        ("a.html", b"<p>1\n<p>4\n<p>3", ("a.html, line 2, byte 8:", "<p>2", "<p>4")),
         ("a.html", b"<p>1\n<p>2\n<p>3\n", ("a.html, line 3, byte 14:",)),
         ("b/c.npz", b"\0\xfe\n", ("b/c.npz, line 1, byte 1:",)),
         ("b/d", b"", ("b/d is in ", "two alone")),

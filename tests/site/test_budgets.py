@@ -9,7 +9,7 @@ from press.build.check_html import POLICY, check_frames
 from press.build.server import serving
 from press.measure.budgets import BUDGETS
 from press.measure.examine import examine
-from press.measure.visit import Tab
+from press.measure.visit import Visit
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
 GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
@@ -106,6 +106,8 @@ DEFECTS = {
     ],
     "violations of the policy": [
         ("</main>", "<script>window.inline = 1;</script></main>", "script-src"),
+        ("</main>", '<script type="module">window.inline = 1;</script></main>', "script-src"),
+        ("<h1>", '<h1 onclick="go()">', "script-src"),
         ('<script defer src="page.js">', "<script>eval('1')</script><script>", "script-src"),
     ],
     "console messages": [
@@ -120,7 +122,7 @@ DEFECTS = {
 
 @pytest.fixture(scope="module")
 def tab(browser):
-    return Tab(browser)
+    return Visit(browser)
 
 
 def measured(tab, site, budgets, old="", new=""):
