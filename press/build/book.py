@@ -109,15 +109,14 @@ def build() -> list[str]:
         NEW.mkdir(parents=True)
         problems, made = run(start_sphinx(), NEW)
         if not problems:
-            (NEW / "html" / COMMIT).write_text(commit_text(), encoding="utf-8")
+            (NEW / "html" / COMMIT).touch()  # where pages link to
             problems = check_site(NEW / "html")
         if problems:
             return problems
         record = made | {"inputs": inputs, "pages": len(list((NEW / "html").rglob("*.html")))}
         publish(record)
-    named = SITE / COMMIT
-    if not named.is_file() or named.read_text("utf-8") != commit_text():
-        named.write_text(commit_text(), encoding="utf-8")
+    told = commit() or "built from a copy without Git"
+    (SITE / COMMIT).write_text(f"{told}\n", encoding="utf-8")
     report(record, time.monotonic() - started)
     return []
 
@@ -154,10 +153,10 @@ def run(
             lines.append(f"{ENDED} exit code {sphinx.returncode}")
     finally:
         sphinx.kill()
-    cells, unexecuted, warned = read_cells(folder)
+    counted, unexecuted, warned = read_cells(folder)
     problems = with_causes(problems_of(lines) + unexecuted, warned, folder)
     executed = sum("Execution Successful" in line for line in lines)
-    return problems, {"cells": cells, "executed": executed}
+    return problems, counted | {"executed": executed}
 
 
 def publish(record: Record) -> None:
@@ -168,18 +167,10 @@ def publish(record: Record) -> None:
     for name in STATE:
         if (BUILD / name).exists():
             (BUILD / name).rename(OLD / name)
-        if (NEW / name).exists():
-            (NEW / name).rename(BUILD / name)
-    partial = RECORD.with_suffix(".part")
-    partial.write_text(json.dumps(record | {"site": listing(SITE)}, indent=1))
-    partial.replace(RECORD)
+        (NEW / name).rename(BUILD / name)
+    RECORD.write_text(json.dumps(record | {"site": listing(SITE)}, indent=1))
     shutil.rmtree(OLD)
     shutil.rmtree(NEW)
-
-
-def commit_text() -> str:
-    """Return what the site says of the commit that it was built from."""
-    return f"{commit() or 'built from a copy without Git'}\n"
 
 
 def epoch() -> str:
@@ -228,18 +219,15 @@ def with_causes(problems: list[str], warned: dict[str, list[str]], folder: Path)
     return told
 
 
-def read_cells(
-    folder: Path,
-) -> tuple[dict[str, list[Any]], list[str], dict[str, list[str]]]:
-    """Return for each page how many cells it has and which examples they check.
+def read_cells(folder: Path) -> tuple[Record, list[str], dict[str, list[str]]]:
+    """Return how many cells there are and which examples they check, a name for each place.
 
     With that, the cells that were not executed, and what the cells of a page print as warnings.
     """
     import nbformat
     from jupyter_cache import get_cache
 
-    found: dict[str, list[Any]] = {}
-    unexecuted = []
+    count, checked, unexecuted = 0, list[str](), list[str]()
     warned: dict[str, list[str]] = {}
     cache = get_cache(cache_folder(ROOT))
     sources = folder / "jupyter_execute"
@@ -261,22 +249,23 @@ def read_cells(
         ]
         outputs = [output.get("data", {}) for cell in code for output in cell.outputs]
         texts = ["".join(data.get("text/plain", "")) for data in outputs]
-        found[page] = [len(code), [text[:5] for text in texts if CHECKED.match(text)]]
+        checked += [text[:5] for text in texts if CHECKED.match(text)]
+        count += len(code)
         printed = [output for cell in code for output in cell.outputs if "text" in output]
         errors = [output.text.strip() for output in printed if output.name == "stderr"]
         warned[page] = [(WARNING.findall(text) or text.splitlines())[-1] for text in errors if text]
-    return found, unexecuted, warned
+    return {"cells": count, "checked": checked}, unexecuted, warned
 
 
 def report(record: Record, seconds: float) -> None:
     """Print the summary of a successful build."""
-    checked = [example for _, examples in record["cells"].values() for example in examples]
     print(
         f"\nThe book is built.\n"
         f"  pages                    {record['pages']}\n"
-        f"  cells executed           {sum(count for count, _ in record['cells'].values())}"
+        f"  cells executed           {record['cells']}"
         f" (pages run anew in the last build: {record['executed']})\n"
-        f"  worked examples checked  {len(set(checked))} (in {len(checked)} places)\n"
+        f"  worked examples checked  {len(set(record['checked']))}"
+        f" (in {len(record['checked'])} places)\n"
         f"  warnings                 0\n"
         f"  seconds                  {seconds:.1f}\n"
         f"  open                     {(SITE / 'index.html').as_uri()}"

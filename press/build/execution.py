@@ -40,6 +40,7 @@ RUNNING: dict[Path, Future[None]] = {}
 def execute(chosen: Iterable[Path] | None = None) -> None:
     """Begin to execute what is missing of some pages or of all; the worker says where it is."""
     set_environment()
+    multiprocessing.log_to_stderr(logging.INFO + 1)
     cache = seams.Cache(cache_folder(ROOT))
     paths = sorted((ROOT / "book").rglob("*.md")) if chosen is None else chosen
     pool: ProcessPoolExecutor | None = None
@@ -48,18 +49,12 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
         page = cache.add_nb_to_project(str(path), read_data=READER)
         if key := cache.missing(page.pk):
             if key not in begun:
-                pool = pool or workers()
+                pool = pool or ProcessPoolExecutor(WORKERS, initializer=watch_parent)
                 data = ProcessData(page.pk, page.uri, cache, TIMEOUT, False)
                 begun[key] = pool.submit(seams.Worker(), data)
             RUNNING[Path(page.uri)] = begun[key]
     if pool:
         pool.shutdown(wait=False)
-
-
-def workers() -> ProcessPoolExecutor:
-    """Start the processes that execute pages."""
-    multiprocessing.log_to_stderr(logging.INFO + 1)
-    return ProcessPoolExecutor(WORKERS, initializer=watch_parent)
 
 
 def watch_parent() -> None:

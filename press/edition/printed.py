@@ -51,6 +51,7 @@ CUT = """() => {
 }"""
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PRINTINGS = 4
+PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=635, height=900)  # CSS pixels within the margins
 FILL_IN = """(numbers) => {
   for (const place of document.querySelectorAll("a.at"))
@@ -75,11 +76,11 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)
-    with pikepdf.open(io.BytesIO(_print(tab))) as pdf:
+    with pikepdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
         numbers = places(pdf)
     for _ in range(PRINTINGS):
         tab.evaluate(FILL_IN, numbers)
-        with pikepdf.open(io.BytesIO(_print(tab, tagged=True))) as pdf:
+        with pikepdf.open(io.BytesIO(tab.pdf(tagged=True, **PDF))) as pdf:
             if (found := places(pdf)) == numbers:
                 describe(pdf, book)
                 write_outline(pdf, page)
@@ -87,11 +88,6 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
                 return saved(pdf)
             numbers = found
     raise RuntimeError("the numbers of the sheets do not come to rest")
-
-
-def _print(tab: Tab, **options: bool) -> bytes:
-    made: bytes = tab.pdf(prefer_css_page_size=True, print_background=True, **options)
-    return made
 
 
 def places(pdf: Pdf) -> dict[str, int]:

@@ -5,7 +5,6 @@ The site and the examples as archives, the wheel and the PDF that the site serve
 
 import hashlib
 import shutil
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -47,15 +46,13 @@ def release(site: Path, target: Path, version: str = __version__) -> list[Path]:
     return [*found, target / SUMS]
 
 
-def main() -> int:
+def main() -> None:
     """Make the files of a release of the site that was built and list them."""
     if not (SITE / "index.html").is_file():
-        print(f"error: there is no site in {SITE}: run 'make site' first.", file=sys.stderr)
-        return 1
+        raise SystemExit(f"error: there is no site in {SITE}: run 'make site' first.")
     for path in release(SITE, RELEASE):
         print(f"{path.stat().st_size:12,}  {path.relative_to(ROOT)}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

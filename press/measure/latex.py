@@ -87,12 +87,10 @@ def typeset(folder: Path, name: str, document: str, program: str) -> list[str]:
 def main() -> int:
     """Typeset all documents; return the exit code."""
     if missing := [one for one in ("pdflatex", "bibtex", "biber") if not shutil.which(one)]:
-        print(
+        raise SystemExit(
             f"error: no {', '.join(missing)}: install LaTeX "
-            "('apt install texlive-latex-recommended texlive-bibtex-extra biber').",
-            file=sys.stderr,
+            "('apt install texlive-latex-recommended texlive-bibtex-extra biber')."
         )
-        return 2
     found = entries(SITE)
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
