@@ -1,25 +1,87 @@
 """The Sphinx extension of the book: what its parts register, and the order in which they act."""
 
 from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
 from typing import Any
 
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from sphinx_exercise.nodes import solution_node
+from sphinx_proof.nodes import proof_node
 
 from press import fonts
 from press.build import execution, linkcheck
 from press.example import catalog, checker, downloads, id_links, page, printed, slip_catalog, trace
-from press.lesson import blocks, figures, notebook
+from press.lesson import (
+    bibliography,
+    code,
+    exercises,
+    figures,
+    folds,
+    margin,
+    notebook,
+    opening,
+    statements,
+    tables,
+)
+from press.lesson.folds import Visitors, html
 from press.math import render
 from press.reference import checks, errata, objectives, source_pages, theorem_index
-from press.site import addresses, frame, icons, library, linked_data, scope, search
+from press.seams import STATEMENTS
+from press.site import (
+    addresses,
+    contents,
+    icons,
+    library,
+    linked_data,
+    page_context,
+    placeholders,
+    scope,
+    search,
+    theme,
+)
 
-PARTS = (
-    *(scope, addresses, fonts, icons, render, linked_data, search, frame),
-    *(blocks, figures, notebook, library),
-    *(page, catalog, id_links, checker, slip_catalog, trace, printed, downloads),
-    *(checks, errata, objectives, source_pages, theorem_index),
-    *(execution, linkcheck),
+DIRECTIVES: dict[str, type[SphinxDirective]] = {
+    "checker": checker.Checker,
+    "checks": checks.Checks,
+    "errata": errata.Errata,
+    "example-catalog": catalog.Catalog,
+    "install": library.Install,
+    "map": contents.Map,
+    "objectives": objectives.Objectives,
+    "slip-catalog": slip_catalog.SlipCatalog,
+    "theorem-index": theorem_index.TheoremIndex,
+    "worked-example": page.WorkedExamplePage,
+}
+
+END, END_FOLD = html("</div>\n"), html("</details>\n")
+
+# What writes a node as HTML; the directives behind most of them are of other extensions.
+VISITORS: dict[type[nodes.Element], Visitors] = {
+    **dict.fromkeys(STATEMENTS, (statements.visit_statement, END)),
+    proof_node: (statements.visit_proof, END_FOLD),
+    **dict.fromkeys(exercises.EXERCISES, (exercises.visit_exercise, END)),
+    solution_node: (exercises.visit_solution, END_FOLD),
+    folds.aside: (folds.visit_aside, END_FOLD),
+    HideCodeCellNode: (folds.visit_hidden, END_FOLD),
+    nodes.literal_block: (code.visit_literal_block, None),
+    nodes.table: (tables.visit_table, tables.depart_table),
+    nodes.citation: (bibliography.visit_citation, END),
+    margin.margin_notes: (html('<div class="notes">'), END),
+    margin.margin_note: (margin.visit_note, html("</div></details>\n")),
+}
+
+# What else Sphinx has to know.
+SETTINGS: tuple[Callable[[Sphinx], None], ...] = (
+    scope.register,
+    addresses.register,
+    render.register,
+    code.register,
+    bibliography.register,
+    page.register,
 )
 
 # Sphinx calls what has the smaller number first, other extensions at 500; what has the same number,
@@ -27,11 +89,11 @@ PARTS = (
 FIRST, EARLY, USUAL, LATE = 0, 100, 500, 900
 
 EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
-    ("config-inited", FIRST, frame.use_theme),  # before Jupyter Book adds options of another one
+    ("config-inited", FIRST, theme.use_theme),  # before Jupyter Book adds options of another one
     ("config-inited", USUAL, execution.prepare),
-    ("config-inited", LATE, frame.name_book),
+    ("config-inited", LATE, theme.name_book),
     ("builder-inited", USUAL, fonts.make_fonts),
-    ("builder-inited", USUAL, frame.write_assets),
+    ("builder-inited", USUAL, theme.write_assets),
     ("builder-inited", USUAL, figures.copy_scripts),
     ("builder-inited", USUAL, trace.write_script),
     ("env-get-outdated", USUAL, execution.changed),
@@ -42,18 +104,23 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     # What is found in a page comes before what changes it for the screen.
     ("doctree-resolved", EARLY, search.collect),
     ("doctree-resolved", USUAL, fonts.find_strange_characters),
-    ("doctree-resolved", USUAL, frame.draw_map),
     ("doctree-resolved", USUAL, render.keep_with_words),
     ("doctree-resolved", USUAL, printed.mark),
     ("doctree-resolved", LATE, notebook.write),
-    ("doctree-resolved", LATE, blocks.arrange),
+    ("doctree-resolved", LATE, statements.complete),
+    ("doctree-resolved", LATE, exercises.add_anchors),
+    ("doctree-resolved", LATE, code.mark_checked),
+    ("doctree-resolved", LATE, bibliography.clean),
+    ("doctree-resolved", LATE, tables.color_heads),
+    ("doctree-resolved", LATE, folds.fold_asides),
+    ("doctree-resolved", LATE, opening.set_apart),  # counts no folded words
+    ("doctree-resolved", LATE, margin.annotate),
     ("doctree-resolved", LATE, id_links.link_ids),
-    ("html-collect-pages", USUAL, frame.lost),
-    ("html-collect-pages", USUAL, search.search_page),
+    ("html-collect-pages", USUAL, page_context.pages_without_source),
     ("html-collect-pages", USUAL, source_pages.collect),
     ("html-page-context", LATE, figures.load_scripts),
     ("html-page-context", LATE, trace.load_script),  # after the other figures
-    ("html-page-context", LATE, frame.around),
+    ("html-page-context", LATE, page_context.page_context),
     ("html-page-context", LATE, page.around),
     ("html-page-context", LATE, linked_data.describe),  # of what the two before say is cited
     ("linkcheck-process-uri", USUAL, linkcheck.at_the_registry),
@@ -61,23 +128,44 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("build-finished", USUAL, checker.write),
     ("build-finished", USUAL, icons.write_icons),
     ("build-finished", USUAL, downloads.write_files),
-    ("build-finished", USUAL, frame.write_sitemap),
+    ("build-finished", USUAL, addresses.write_sitemap),
     ("build-finished", USUAL, search.write),
 )
+FOR_PAGES = {"builder-inited", "doctree-resolved", "build-finished"}
+
+
+def for_pages(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a handler that acts where pages are written, and not where links are checked."""
+
+    @wraps(handler)
+    def act(app: Sphinx, *about: Any) -> Any:
+        return handler(app, *about) if app.builder.format == "html" else None
+
+    return act
 
 
 def register(app: Sphinx, *parts: ModuleType) -> None:
-    """Register some parts, and have them act in the order above."""
-    for part in parts:
-        if hasattr(part, "register"):
-            part.register(app)
+    """Register all, or of some parts alone what they set and do."""
     names = {part.__name__ for part in parts}
+
+    def is_chosen(function: Callable[..., Any]) -> bool:
+        return not names or function.__module__ in names
+
+    for name, directive in DIRECTIVES.items():
+        app.add_directive(name, directive)
+    for node, visitors in VISITORS.items():
+        app.add_node(node, override=True, html=visitors)
+    for transform in (figures.Figures, placeholders.FillPlaceholders):
+        app.add_post_transform(transform)
+    for setting in filter(is_chosen, SETTINGS):
+        setting(app)
     for event, priority, handler in EVENTS:
-        if handler.__module__ in names:
-            app.connect(event, handler, priority=priority)
+        if is_chosen(handler):
+            act = for_pages(handler) if event in FOR_PAGES else handler
+            app.connect(event, act, priority=priority)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all parts."""
-    register(app, *PARTS)
+    register(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,11 +16,13 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
+
+from press.markup import within
 
 if TYPE_CHECKING:
     from fontTools.ttLib import TTFont
@@ -245,23 +247,19 @@ def font_faces_css() -> str:
 
 def make_fonts(app: Sphinx) -> None:
     """Put the fonts into the site."""
-    if app.builder.format == "html":
-        kept = Path(app.srcdir) / "_build" / ".cache" / "fonts"
-        write_fonts(Path(app.outdir) / "_static", kept)
+    write_fonts(Path(app.outdir, "_static"), Path(app.srcdir, "_build", ".cache", "fonts"))
 
 
 def find_strange_characters(app: Sphinx, doctree: nodes.document, _page: str) -> None:
     """Warn of a character that the text faces lack: it would come from a font of any looks."""
     rare = "⁻ᵀ"  # in the plain text of worked examples; devices have a font that has them
     known = characters(f"{CORE} {MORE}") | set(map(ord, f"\n\t\u200b{rare}"))
-    elsewhere = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
+    elsewhere = (
+        *(nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw),
+        nodes.comment,
+    )
     for text in doctree.findall(nodes.Text):
         strange = {char for char in text.astext() if ord(char) not in known}
-        if not strange:
-            continue
-        parent: Any = text.parent
-        while parent is not None and not isinstance(parent, (*elsewhere, nodes.comment)):
-            parent = parent.parent
-        if parent is None:
+        if strange and not within(text, elsewhere):
             message = "not in the fonts of the text: %s"
             logger.warning(message, " ".join(sorted(strange)), location=text.parent, type="fonts")

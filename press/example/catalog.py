@@ -1,6 +1,5 @@
 """The catalog of all worked examples, with its filters."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -8,58 +7,49 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
-from press import seams
 from press.example.data import documents
 from press.example.text import curled, prose
-from press.site.markup import raw, to_page
+from press.markup import paragraph, raw, to_page
+from press.site.contents import level_of, parts
+from press.site.placeholders import LateDirective
 
 FACETS = {"topic": "Topic", "function": "Function", "kind": "Result", "level": "Level"}
-
-
 KINDS = {"value": "Value", "convention": "Convention", "must_raise": "Must raise"}
 
 
-class Catalog(SphinxDirective):
+class Catalog(LateDirective):
     """``{example-catalog}``: all examples in one table, by the part that teaches them."""
 
-    def run(self) -> list[nodes.Node]:
+    @staticmethod
+    def content(app: Sphinx) -> list[nodes.Node]:
         """Read all data; the parts are those of the table of contents."""
-        root = Path(self.env.srcdir)
-        found = documents(root)
-        pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
-        captions: dict[str, str | None] = {}
-        for tree in seams.site_map(self.env).root.subtrees:
-            for item in tree.items:
-                captions.setdefault(str(item).split("/")[1], tree.caption)
-        parts = dict.fromkeys([*captions, *(data["page"].split("/")[0] for data in found.values())])
+        found = documents(Path(app.srcdir))
+        captions: dict[str, str] = {}
+        for caption, pages in parts(app.env):
+            for page in pages:
+                captions.setdefault(page.split("/")[1], caption)
+        for data in found.values():
+            captions.setdefault(data["page"].split("/")[0], "Of pages to come")
         group = nodes.tgroup(cols=4)
         group += [nodes.colspec(colwidth=1) for _ in range(4)]
         titles = ("Id", "Example", "Taught in", "Topics")
         group += nodes.thead("", row(*([nodes.Text(title)] for title in titles)))
         body = nodes.tbody()
         facets = {
-            name: facets_of(data, level_in(root, data["page"])) for name, data in found.items()
+            name: facets_of(data, level_of(app.env, f"book/{data['page']}"))
+            for name, data in found.items()
         }
-        for part in parts:
+        for part, caption in captions.items():
             chosen = {n: data for n, data in found.items() if data["page"].split("/")[0] == part}
-            if not chosen:
-                continue
-            caption = captions.get(part, "Of pages to come")
-            entry = nodes.entry("", nodes.paragraph("", "", nodes.strong("", caption)), morecols=3)
-            body += nodes.row("", entry, classes=["part-row"])
+            if chosen:
+                entry = nodes.entry("", paragraph(nodes.strong("", caption)), morecols=3)
+                body += nodes.row("", entry, classes=["part-row"])
             for name, data in chosen.items():
-                body += catalog_row(data, data["page"] in pages, facets[name])
+                taught = f"book/{data['page']}" in app.env.found_docs
+                body += catalog_row(data, taught, facets[name])
         group += body
         return [raw(filters(facets.values())), nodes.table("", group, classes=["catalog"])]
-
-
-def level_in(root: Path, page: str) -> str:
-    """Return the level of a page as its source says; nothing for a page that is not there yet."""
-    path = root / "book" / f"{page}.md"
-    found = re.search(r"^level: (.+)$", path.read_text("utf-8"), re.M) if path.is_file() else None
-    return found[1].strip("\"' ") if found else ""
 
 
 def facets_of(data: Mapping[str, Any], level: str) -> dict[str, list[str]]:
@@ -85,9 +75,10 @@ def catalog_row(
         tested += [nodes.literal("", function), nodes.Text(" · ")]
     tested.append(nodes.inline("", kinds, classes=["kinds"]))
     level = "–".join(facets["level"])
+    why = curled(data["why"]).replace("'", "’")  # Sphinx curls what is there before the content
     found = row(
         [to_page(f"examples/{data['id']}", nodes.Text(data["id"]))],
-        [*about, *prose(curled(data["why"])), nodes.inline("", "", *tested, classes=["calls"])],
+        [*about, *prose(why), nodes.inline("", "", *tested, classes=["calls"])],
         [to_page(data["page"]), nodes.inline("", f" level {level}", classes=["level"])]
         if taught
         else [],
@@ -115,9 +106,4 @@ def filters(facets: Collection[Mapping[str, list[str]]]) -> str:
 
 def row(*entries: Iterable[nodes.Node]) -> nodes.row:
     """Return a row of a table."""
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *e)) for e in entries))
-
-
-def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
-    app.add_directive("example-catalog", Catalog)
+    return nodes.row("", *(nodes.entry("", paragraph(*entry)) for entry in entries))

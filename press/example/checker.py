@@ -20,9 +20,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from press.example.data import documents
 from press.example.snippets import ATTENTION
-from press.site.frame import ROOT, THEME, copy_script
 from press.site.library import FOLDER
 from press.site.scope import is_whole
+from press.site.theme import ROOT, THEME, copy_script
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.slips import wrong
 
@@ -215,8 +215,3 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the scripts, once for the whole site."""
     if is_whole(app, exception):
         write_scripts(Path(app.outdir, "_static"))
-
-
-def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
-    app.add_directive("checker", Checker)

@@ -11,8 +11,9 @@ from sphinx.application import Sphinx
 
 from derivations.traces import write_traces
 from press.example.notebook import written
+from press.site.addresses import base_of
 from press.site.citation import Work
-from press.site.library import FOLDER, base_of, build_wheel, install
+from press.site.library import FOLDER, build_wheel, install
 from press.site.scope import is_whole
 from selfattn_ref.worked_examples.__main__ import main
 

@@ -12,8 +12,8 @@ from sphinx.application import Sphinx
 
 from press.example.data import documents
 from press.example.text import curled
+from press.markup import raw, within
 from press.site.addresses import EXAMPLE
-from press.site.markup import raw, within
 from press.site.sources import DERIVATIONS, defined_in
 
 ID = re.compile(r"\bSA\d{3}\b")
@@ -21,8 +21,6 @@ ID = re.compile(r"\bSA\d{3}\b")
 
 def link_ids(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Turn every id in the running text into a link to its page."""
-    if app.builder.format != "html":
-        return
     if EXAMPLE.fullmatch(page):
         top = next(doctree.findall(nodes.section))
         top.remove(top[0])  # the title, which the card has

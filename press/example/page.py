@@ -20,9 +20,8 @@ from press.example import checker, downloads, slip_catalog, snippets, trace
 from press.example.data import DATA, documents, shape
 from press.example.tables import decimals, shown, tables, whole, wide
 from press.example.text import curled, powers, prose
-from press.site import library
-from press.site.addresses import EXAMPLE
-from press.site.markup import raw, section, to_page
+from press.markup import raw, section, to_page
+from press.site.addresses import EXAMPLE, base_of
 from press.site.sources import CALLING, CALLS, RECIPES
 from selfattn_ref.worked_examples import load, recipes
 
@@ -256,7 +255,7 @@ class WorkedExamplePage(SphinxDirective):
             self.env.note_dependency(str(root / path))
         found = documents(root)
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
-        return page(found[name], pages, found, library.base_of(self.config))
+        return page(found[name], pages, found, base_of(self.config))
 
 
 # Links
@@ -313,6 +312,5 @@ def around(
 
 
 def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
+    """Write the sources before Sphinx looks for them."""
     write_sources(Path(app.srcdir))
-    app.add_directive("worked-example", WorkedExamplePage)

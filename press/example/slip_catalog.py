@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from press.site.markup import raw
+from press.markup import raw
 from selfattn_ref.worked_examples import Call, slips
 from selfattn_ref.worked_examples.slips import Slip
 
@@ -48,7 +47,7 @@ class SlipCatalog(SphinxDirective):
             seen = f' <a href="{html.escape(slip.seen)}">Seen in public</a>.' if slip.seen else ""
             rows.append(
                 f'<dt id="{name}"><code>{name}</code></dt>'
-                f"<dd><p>{_typeset(_sentence(slip.effect))} {_typeset(_sentence(slip.note))}"
+                f"<dd><p>{typeset(_sentence(slip.effect))} {typeset(_sentence(slip.note))}"
                 f'{seen}</p><p class="caught">Caught by {shown}</p></dd>'
             )
         return [raw(f'<dl class="slips">{"".join(rows)}</dl>')]
@@ -59,11 +58,6 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
-def _typeset(text: str) -> str:
+def typeset(text: str) -> str:
     """Return a text as HTML, d_k with its index."""
     return re.sub(r"\b([A-Za-z])_([A-Za-z])\b", r"<i>\1</i><sub>\2</sub>", html.escape(text))
-
-
-def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
-    app.add_directive("slip-catalog", SlipCatalog)

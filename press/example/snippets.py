@@ -5,15 +5,13 @@ from collections.abc import Iterator, Mapping
 
 from docutils import nodes
 
-from press.example.slip_catalog import _typeset, slips_of
+from press.example.slip_catalog import slips_of, typeset
 from press.example.text import prose
+from press.markup import raw
 from press.site.library import FOLDER, how_to_install
-from press.site.markup import raw
 from selfattn_ref.worked_examples import WorkedExample, load
 
 ATTENTION = "scaled_dot_product_attention"
-
-
 WIDTH = 78  # of a line of code that fits the page
 
 
@@ -104,7 +102,7 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
     )
     if caught := slips_of().get(name):
         listed = "".join(
-            f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {_typeset(one.effect)}'
+            f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {typeset(one.effect)}'
             for one in caught
         )
         yield (

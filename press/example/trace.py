@@ -25,8 +25,8 @@ from derivations.recording import Step
 from derivations.traces import record
 from press.example.arithmetic import ATOM, PRODUCT, SUM, Text, atom, equals, formula, short
 from press.example.axes import heads
-from press.site.frame import copy_script
 from press.site.scope import is_whole
+from press.site.theme import copy_script
 
 Array = NDArray[Any]
 # The number of a matrix; "r" or "c" and which row or column, "e" and i, j, or "m" for all of it.

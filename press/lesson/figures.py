@@ -13,7 +13,8 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
-from press.site.frame import copy_script
+from press.markup import ancestors
+from press.site.theme import copy_script
 
 SCRIPTS = Path(__file__).parents[2] / "book" / "figures" / "live"
 LIVE = re.compile(r'data-live="(\w+)"')
@@ -41,20 +42,17 @@ class Figures(SphinxPostTransform):
 
     def _figure_of(self, node: nodes.Element, name: str) -> nodes.figure | None:
         """Return the figure that a node belongs to, if it has a caption."""
-        above = node.parent
-        while above is not None and not isinstance(above, nodes.figure):
-            above = above.parent
-        if above is None or not list(above.findall(nodes.caption)):
-            logger.warning("image without a caption: %s", name, location=node)
-            return None
-        return above
+        for figure in ancestors(node):
+            if isinstance(figure, nodes.figure) and list(figure.findall(nodes.caption)):
+                return figure
+        logger.warning("image without a caption: %s", name, location=node)
+        return None
 
 
 def copy_scripts(app: Sphinx) -> None:
     """Put the scripts of the figures into the site."""
-    if app.builder.format == "html":
-        for script in SCRIPTS.glob("*.js"):
-            copy_script(script, Path(app.outdir, "_static", "live", script.name))
+    for script in SCRIPTS.glob("*.js"):
+        copy_script(script, Path(app.outdir, "_static", "live", script.name))
 
 
 def load_scripts(
@@ -64,8 +62,3 @@ def load_scripts(
     drawings = doctree.findall(nodes.raw) if doctree else ()
     names = sorted({name for drawing in drawings for name in LIVE.findall(drawing.astext())})
     context["figure_scripts"] = [f"live/{name}.js" for name in ("live", *names) if names]
-
-
-def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
-    app.add_post_transform(Figures)

@@ -23,13 +23,17 @@ from sphinx_proof.nodes import proof_node
 
 from book.figures import palette
 from press import seams
-from press.lesson.blocks import called
+from press.lesson.statements import statement_name
+from press.markup import ancestors
 from press.math.mathml import ROLES
 from press.math.render import MACROS, wrapped
 from press.seams import STATEMENTS
-from press.site.frame import THEME, is_lesson, work_of
-from press.site.library import base_of, install
+from press.site.addresses import base_of
+from press.site.citation import work_of
+from press.site.contents import is_lesson, question_of
+from press.site.library import install
 from press.site.sources import CHECKED_BY
+from press.site.theme import THEME
 
 logger = logging.getLogger(__name__)
 
@@ -125,7 +129,7 @@ class Writer:
             case nodes.section():
                 self.read(node.children)
             case nodes.title():
-                depth = sum(isinstance(one, nodes.section) for one in above(node))
+                depth = sum(isinstance(one, nodes.section) for one in ancestors(node))
                 self.say(f"{'#' * depth} {self.inline(node)}")
             case nodes.container() if node.get("nb_element") == "cell_code":
                 self.cell(node)
@@ -144,7 +148,7 @@ class Writer:
             case proof_node():
                 self.read(node[0].children)
             case _ if isinstance(node, STATEMENTS):
-                name = called(self.app.env, self.page, node)
+                name = statement_name(self.app.env, self.page, node)
                 self.say(f"**{name}.** *{self.inline(node[0])}*")
                 self.read(node[1:])
             case nodes.raw():
@@ -250,13 +254,6 @@ class Writer:
         self.cells.append(code)
 
 
-def above(node: nodes.Node) -> Iterator[nodes.Node]:
-    """Yield what a node stands in."""
-    while node.parent is not None:
-        node = node.parent
-        yield node
-
-
 def is_kind(node: nodes.Node, kind: str) -> bool:
     """Tell whether a node is a part of a cell of that kind."""
     return isinstance(node, nodes.Element) and node.get("nb_element") == kind
@@ -302,7 +299,7 @@ def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
     top = next(doctree.findall(nodes.section))
     work = work_of(app, page, top[0].astext())
     writer.read(top[:1])
-    question = app.env.metadata[page].get("question", "")
+    question = question_of(app.env, page)
     writer.say(question and f"*{question}*", work.sentence())
     writer.end()
     writer.cells += [
@@ -321,7 +318,7 @@ def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
 
 def write(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put the notebook of a lesson beside its page."""
-    if app.builder.format != "html" or not is_lesson(page):
+    if not is_lesson(page):
         return
     cells = cells_of(app, doctree, page)
     for number, cell in enumerate(cells):

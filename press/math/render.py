@@ -17,6 +17,7 @@ from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 from press.fonts import MATH, characters
+from press.markup import ancestors
 from press.math.mathml import broken, is_wide, to_mathml
 
 logger = logging.getLogger(__name__)
@@ -61,11 +62,9 @@ def _drawn(self: HTML5Translator, node: nodes.Element, tex: str, *, display: boo
         if strange := _missing(math):
             raise ValueError(f"not in the math font: {' '.join(sorted(strange))}")
     except ValueError as error:
-        place: nodes.Node | None = node
-        while place is not None and place.line is None:
-            place = place.parent
+        place = next((one for one in (node, *ancestors(node)) if one.line is not None), node)
         message = "math: %s in %s"
-        logger.warning(message, error, node.astext(), location=place or node, type="static_math")
+        logger.warning(message, error, node.astext(), location=place, type="static_math")
         return f"<code>{self.encode(node.astext())}</code>"
     parts = broken(math)
     for part in parts:
@@ -91,8 +90,6 @@ def keep_with_words(app: Sphinx, doctree: nodes.document, _page: str) -> None:
 
     To a browser a formula is a picture, beside which any line may end.
     """
-    if app.builder.format != "html":
-        return
     for math in list(doctree.findall(nodes.math)):
         place = math.parent.index(math)
         before, after = math.parent[:place][-1:], math.parent[place + 1 :][:1]
@@ -126,7 +123,7 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
     tex = node.astext() if node["nowrap"] else wrapped(node.astext())
     number = get_node_equation_number(self, node) if node["number"] else None
     if "amsmath" in node["classes"]:
-        node["ids"] = []  # MyST draws lots for them: no two builds would be the same
+        node["ids"] = []  # random ids: MyST draws them anew in each build
     self.body.append(self.starttag(node, "div", "", CLASS="math notranslate nohighlight"))
     self.body.append(_drawn(self, node, tex, display=True))
     if number:
@@ -139,6 +136,6 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
+    """Register the renderer, and the setting with the macros of a page."""
     app.add_html_math_renderer("static_math", (visit_math, None), (visit_math_block, None))
     app.add_config_value("static_math_macros", {}, "html", [dict])

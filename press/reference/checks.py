@@ -7,19 +7,18 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx.util.docutils import SphinxDirective
 
 from book.reference.other_libraries import TABLE
 from press import seams
 from press.build.fingerprint import fingerprint
 from press.example.data import documents, flat
+from press.markup import paragraph
 from press.seams import STATEMENTS
+from press.site.placeholders import LateDirective
 from selfattn_ref.worked_examples import slips
 
 COLLECTED = ("contracts", "examples", "library", "pages")  # folders of tests
@@ -29,45 +28,27 @@ KEPT = Path("_build", ".cache", "cases.json")
 COLLECTING: dict[Path, subprocess.Popen[str]] = {}
 
 
-class checks(nodes.General, nodes.Element):  # type: ignore[misc]
-    """The place of the list; all pages have to be read before the statements can be counted."""
-
-
-class Checks(SphinxDirective):
+class Checks(LateDirective):
     """``{checks}``: how much is checked, and by which command."""
 
     def run(self) -> list[nodes.Node]:
-        """Keep the place; begin to collect the tests, which takes seconds."""
+        """Begin to collect the tests, which takes seconds."""
         collect(Path(self.env.srcdir))
-        return [checks()]
+        return super().run()
 
-
-class FillChecks(SphinxPostTransform):
-    """Fill in the list."""
-
-    default_priority = 4
-
-    def run(self, **kwargs: Any) -> None:
-        """Visit the place of the list."""
-        for place in list(self.document.findall(checks)):
-            listed = nodes.bullet_list()
-            for much, what, command in counted(Path(self.app.srcdir), self.statements()):
-                text = [
-                    nodes.strong("", much),
-                    nodes.Text(f" {what}: "),
-                    nodes.literal("", command),
-                ]
-                listed += nodes.list_item("", nodes.paragraph("", "", *text))
-            place.replace_self(listed)
-
-    def statements(self) -> int:
-        """Return the number of statements of the book."""
-        pages = set(seams.statements(self.env).values())
-        return sum(
+    @staticmethod
+    def content(app: Sphinx) -> list[nodes.Node]:
+        """Return the list."""
+        statements = sum(
             isinstance(node, STATEMENTS)
-            for page in pages
-            for node in self.env.get_doctree(page).findall(nodes.Element)
+            for page in set(seams.statements(app.env).values())
+            for node in app.env.get_doctree(page).findall(nodes.Element)
         )
+        lines = [
+            paragraph(nodes.strong("", much), f" {what}: ", nodes.literal("", command))
+            for much, what, command in counted(Path(app.srcdir), statements)
+        ]
+        return [nodes.bullet_list("", *(nodes.list_item("", line) for line in lines))]
 
 
 def known(root: Path) -> tuple[str, Counter[str] | None]:
@@ -166,10 +147,3 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
         ),
         (f"{budgets} budgets", "are measured on each page, in a browser", "make check-site"),
     ]
-
-
-def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
-    app.add_node(checks)
-    app.add_directive("checks", Checks)
-    app.add_post_transform(FillChecks)

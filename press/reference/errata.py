@@ -4,10 +4,9 @@ from pathlib import Path
 
 import yaml
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from press.site.markup import to_page
+from press.markup import paragraph, raw, to_page
 from press.site.sources import THEOREMS, modules
 
 ERRATA = Path("book", "reference", "errata.yml")
@@ -27,27 +26,15 @@ class Errata(SphinxDirective):
         self.env.note_dependency(str(Path(self.env.srcdir, ERRATA)))
         listed = nodes.definition_list(classes=["errata"])
         for entry in entries(Path(self.env.srcdir)):
-            about = nodes.paragraph(
+            found = f"Found by {entry['found']}, in a draft of {entry['edition']}. Kept so by "
+            correction = nodes.definition(
                 "",
-                f"Found by {entry['found']}, in a draft of {entry['edition']}. Kept so by ",
-                self.test(entry["test"]),
-                nodes.Text("."),
-                classes=["uses"],
+                paragraph(nodes.emphasis("", "It said: "), entry["old"]),
+                paragraph(nodes.emphasis("", "What holds: "), entry["new"]),
+                paragraph(found, self.test(entry["test"]), ".", classes=("uses",)),
             )
-            listed += nodes.definition_list_item(
-                "",
-                nodes.term("", "", to_page(entry["page"])),
-                nodes.definition(
-                    "",
-                    nodes.paragraph(
-                        "", "", nodes.emphasis("", "It said: "), nodes.Text(entry["old"])
-                    ),
-                    nodes.paragraph(
-                        "", "", nodes.emphasis("", "What holds: "), nodes.Text(entry["new"])
-                    ),
-                    about,
-                ),
-            )
+            term = nodes.term("", "", to_page(entry["page"]))
+            listed += nodes.definition_list_item("", term, correction)
         return [listed]
 
     def test(self, name: str) -> nodes.Node:
@@ -57,9 +44,4 @@ class Errata(SphinxDirective):
         if page not in modules(Path(self.env.srcdir), THEOREMS):
             return nodes.literal("", name)
         address = self.env.app.builder.get_relative_uri(self.env.docname, page)
-        return nodes.raw("", f'<a href="{address}#{test}"><code>{test}</code></a>', format="html")
-
-
-def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
-    app.add_directive("errata", Errata)
+        return raw(f'<a href="{address}#{test}"><code>{test}</code></a>')

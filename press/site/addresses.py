@@ -4,14 +4,17 @@ A citation of a page must resolve for longer than the folders of the sources sta
 link names the file, SA016/index.html, so that a copy of the site on a disk works, too.
 """
 
+import html
 import re
+from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 from press import seams
 from press.math.text import words
 from press.seams import STATEMENTS
-from press.site.scope import is_partial
+from press.site.scope import is_partial, is_whole
 
 EXAMPLE = re.compile(r"book/examples/(SA\d{3})")
 
@@ -20,6 +23,16 @@ def address(page: str) -> str:
     """Return where a page stands in the site, without its suffix."""
     example = EXAMPLE.fullmatch(page)
     return f"{example[1]}/index" if example else page.removeprefix("book/")
+
+
+def base_of(config: Config) -> str:
+    """Return the public address of the site; nothing as long as it has none."""
+    return str(config.html_baseurl or "").rstrip("/")
+
+
+def public_path(app: Sphinx, page: str) -> str:
+    """Return the address of a page below that of the site, without the name of an index."""
+    return re.sub(r"(^|/)index\.html$", r"\1", app.builder.get_target_uri(page))
 
 
 class BookBuilder(seams.Builder):
@@ -44,6 +57,19 @@ class BookBuilder(seams.Builder):
         return True
 
 
+def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
+    """List the addresses of the pages for search engines, once the site has a public address."""
+    base = base_of(app.config)
+    if base and is_whole(app, exception):
+        paths = sorted(public_path(app, page) for page in app.env.found_docs)
+        lines = "".join(f"<url><loc>{html.escape(f'{base}/{at}')}</loc></url>\n" for at in paths)
+        space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+        Path(app.outdir, "sitemap.xml").write_text(
+            f'<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="{space}">\n{lines}</urlset>\n',
+            encoding="utf-8",
+        )
+
+
 def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
+    """Register the builder."""
     app.add_builder(BookBuilder, override=True)

@@ -5,23 +5,18 @@ import html
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import latexcodec  # noqa: F401  registers the codec
-import yaml
+from sphinx.application import Sphinx
+
+from press.site.addresses import base_of, public_path
+from press.site.commit import released
+from selfattn_ref import __version__
 
 AUTHORS = "The selfattn_ref contributors"
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 SPECIAL = {"\\": r"\textbackslash{}", "^": r"\^{}", "$": r"\$", "{": r"\{", "}": r"\}"}
-
-
-@cache
-def released(root: Path) -> str:
-    """Return the day of the release as CITATION.cff gives it; nothing before there is one."""
-    citation = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
-    return str(citation.get("date-released", ""))
 
 
 @dataclass(frozen=True)
@@ -185,6 +180,19 @@ class Work:
             "citation_public_url": self.url,
         }
         return {name: text for name, text in fields.items() if text}
+
+
+def work_of(app: Sphinx, page: str, title: str) -> Work:
+    """Return what is cited when a page is."""
+    return Work(
+        book=str(app.config.html_title),
+        version=__version__,
+        date=released() or str(app.config.copyright),
+        is_released=bool(released()),
+        at=public_path(app, page),
+        base=base_of(app.config),
+        title="" if page == app.config.master_doc else title,
+    )
 
 
 def _tex(text: str) -> str:

@@ -1,15 +1,24 @@
 """Name the commit that the sources are at, and the time that all files of the site bear."""
 
-import re
 import subprocess
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[2]
-DAY = re.search(r"^date-released: (\S+)", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
+
+
+@cache
+def released(root: Path = ROOT) -> str:
+    """Return the day of the release as CITATION.cff gives it; nothing before there is one."""
+    citation = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
+    return str(citation.get("date-released", ""))
+
+
 # The time of all files: that of the release or, where this version has none yet, always the same.
-RELEASED = str(int(datetime.fromisoformat(f"{DAY[1] if DAY else '2026-01-01'}T00:00Z").timestamp()))
+RELEASED = str(int(datetime.fromisoformat(f"{released() or '2026-01-01'}T00:00Z").timestamp()))
 
 
 @cache

@@ -66,7 +66,7 @@ def write_icons(app: Sphinx, exception: Exception | None) -> None:
     static.mkdir(parents=True, exist_ok=True)
     draw(static / "icon.png", 180, 180)
     title = (
-        str(app.config.html_title or app.config.project),
+        str(app.config.html_title),
         "What attention does to words, from first principles.",
         "Every number computed, tested and citable.",
     )

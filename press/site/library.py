@@ -8,12 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
+from press.markup import raw
+from press.site.addresses import base_of
 from press.site.commit import RELEASED
-from press.site.markup import raw
 from selfattn_ref import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,13 +20,8 @@ SOURCES = ("pyproject.toml", "README.md", "LICENSE", "selfattn_ref")
 FOLDER = "examples"  # of the site: the wheel lies beside the data
 WHEEL = f"selfattn_ref-{__version__}-py3-none-any.whl"
 
-# The hook that pip calls; a file keeps its mode in a wheel.
-HOOK = """
-import os, sys
-from setuptools.build_meta import build_wheel
-os.umask(0o022)
-build_wheel(sys.argv[1])
-"""
+# The hook that pip calls.
+HOOK = "import sys, setuptools.build_meta as backend; backend.build_wheel(sys.argv[1])"
 
 
 def build_wheel(folder: Path, root: Path = ROOT) -> Path:
@@ -46,16 +40,17 @@ def build_wheel(folder: Path, root: Path = ROOT) -> Path:
                 shutil.copyfile(root / source, copy / source)
         for path in copy.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)
-        command = [sys.executable, "-c", HOOK, str(folder.resolve())]
-        built = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
+        built = subprocess.run(
+            [sys.executable, "-c", HOOK, str(folder.resolve())],
+            cwd=copy,
+            env=environment,
+            umask=0o022,  # a file keeps its mode in a wheel
+            capture_output=True,
+            text=True,
+        )
     if built.returncode:
         raise RuntimeError(f"the wheel was not built:\n{built.stderr}")
     return folder / WHEEL
-
-
-def base_of(config: Config) -> str:
-    """Return the public address of the site; nothing as long as it has none."""
-    return str(config.html_baseurl or "").rstrip("/")
 
 
 def install(base: str) -> str:
@@ -79,8 +74,3 @@ class Install(SphinxDirective):
         """Name the file of this site."""
         depth = self.env.app.builder.get_target_uri(self.env.docname).count("/")
         return how_to_install(base_of(self.config), "../" * depth)
-
-
-def register(app: Sphinx) -> None:
-    """Register what Sphinx has to know of it."""
-    app.add_directive("install", Install)

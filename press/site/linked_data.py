@@ -10,7 +10,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from press.math.text import words
 from press.site import citation
 
 TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"  # LICENSE-text
@@ -69,15 +68,6 @@ def dataset(
     }
 
 
-def promise_of(doctree: nodes.document) -> str:
-    """Return what the first paragraph of a lesson says that the reader will do."""
-    for paragraph in doctree.findall(nodes.paragraph):
-        if "facts" in paragraph["classes"]:
-            found = words(paragraph).partition("You will")[2].partition("You need")[0]
-            return " ".join(found.split()).removesuffix(".")
-    return ""
-
-
 def script(data: Mapping[str, Any]) -> str:
     """Write data so that nothing in it ends the element around it."""
     return json.dumps(data, ensure_ascii=False).replace("<", r"\u003c")
@@ -100,7 +90,7 @@ def describe(
         links += [{"rel": "item", "href": path[end], "type": FILES[end]} for end in FILES]
         links += [{"rel": "collection", "href": pathto("book/examples/index")}]
     elif doctree is not None and "minutes" in doctree:
-        promise = promise_of(doctree)
+        promise = doctree["promise"].removesuffix(".")
         found = lesson(work, context["level"], doctree["minutes"], promise)
     elif page == app.config.master_doc:
         found = book(work, context["promise"])

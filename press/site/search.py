@@ -9,9 +9,7 @@ solutions by their text.
 import json
 import pickle
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
@@ -19,11 +17,13 @@ from sphinx.application import Sphinx
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import proof_node
 
+import selfattn_ref
 from press import seams
+from press.markup import DOCSTRING_REFERENCE
 from press.math.text import plain
 from press.seams import STATEMENTS
 from press.site.addresses import EXAMPLE
-from press.site.frame import pages_of
+from press.site.contents import parts, question_of
 from press.site.scope import is_partial
 from press.site.sources import CHECKED_BY
 
@@ -42,7 +42,6 @@ SILENT = (
     addnodes.toctree,
 )
 UNREAD = {"Raises", "References"}  # of a docstring: alike in all
-REFERENCE = re.compile(r"R[0-9a-f]{12}-(\d+)")  # as numpydoc writes the number of one
 KINDS = (
     "page", "section", "theorem", "function", "term", "proof", "exercise", "solution", "figure",
     "source",
@@ -62,7 +61,7 @@ def words(node: nodes.Node) -> str:
     if isinstance(node, nodes.math | nodes.math_block):
         return str(plain(node.astext()))
     if isinstance(node, nodes.Text):
-        return REFERENCE.sub(r"\1", node)
+        return DOCSTRING_REFERENCE.sub(r"\1", node)
     if isinstance(node, SILENT):
         return ""
     return "".join(words(child) for child in node.children)
@@ -98,13 +97,16 @@ class Entry:
             found.append(f"In the code: {', '.join(dict.fromkeys(self.names))}.")
         return found
 
+    def written(self, *, is_page: bool) -> list[str | int]:
+        """Return the entry as it stands in the index: that of a page itself needs no anchor."""
+        anchor = "" if is_page else self.anchor
+        return [anchor, KINDS.index(self.kind), self.title, "\n".join(self.sentences())]
+
 
 class Reader:
     """Reads the entries of a page from its doctree."""
 
     def __init__(self, app: Sphinx, page: str) -> None:
-        import selfattn_ref
-
         self.numbers = seams.numbers_on(app.env, page)
         self.example = EXAMPLE.fullmatch(page)
         self.names = re.compile(rf"\b(SA\d{{3}}|{'|'.join(selfattn_ref.__all__)})\b")
@@ -197,22 +199,11 @@ class Reader:
 
 def collect(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Keep the entries of a page until all have been read."""
-    if app.builder.format != "html":
-        return
     reader = Reader(app, page)
     reader.all(doctree.children, Entry("", "page", ""))
     said = [e for e in reader.entries if e.kind == "page" or e.blocks or e.names]
     kept = seams.memory(app.env).setdefault("search_entries", {})
     kept[page] = reader.entries[:1] if page in LISTS else said
-
-
-def reading_order(app: Sphinx) -> Iterator[tuple[str, str]]:
-    """Yield every page with the name of its part."""
-    site_map = seams.site_map(app.env)
-    yield str(app.config.master_doc), ""
-    for tree in site_map.root.subtrees:
-        for page in pages_of(site_map, tree):
-            yield page, str(tree.caption)
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
@@ -224,34 +215,18 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     if is_partial(app):
         entries = pickle.loads(kept.read_bytes()) | entries
     kept.write_bytes(pickle.dumps(entries))
-    parts = dict(reading_order(app))
-    pages = []
-    for page in [*parts, *sorted(entries.keys() - parts.keys())]:
-        if not entries.get(page):
-            continue
-        first = entries[page][0]
-        question = app.env.metadata.get(page, {}).get("question", "")
-        pages.append(
-            [
-                app.builder.get_target_uri(page),
-                question,
-                parts.get(page, "Worked examples" if EXAMPLE.fullmatch(page) else ""),
-                [
-                    [
-                        "" if entry is first else entry.anchor,
-                        KINDS.index(entry.kind),
-                        entry.title,
-                        "\n".join(entry.sentences()),
-                    ]
-                    for entry in entries[page]
-                ],
-            ]
-        )
+    part_of = {app.config.master_doc: ""}
+    part_of |= {page: name for name, pages in parts(app.env) for page in pages}
+    pages = [
+        [
+            app.builder.get_target_uri(page),
+            question_of(app.env, page),
+            part_of.get(page, "Worked examples" if EXAMPLE.fullmatch(page) else ""),
+            [entry.written(is_page=place == 0) for place, entry in enumerate(entries[page])],
+        ]
+        for page in [*part_of, *sorted(entries.keys() - part_of.keys())]
+        if entries.get(page)
+    ]
     index = json.dumps({"kinds": KINDS, "pages": pages}, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir, "_static", "search-index.js")
     path.write_text(f"bookSearch.take({index});\n", encoding="utf-8")
-
-
-def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Add the page on which one searches by address."""
-    yield "search", {"title": "Search"}, "search.html"

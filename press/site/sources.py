@@ -8,24 +8,12 @@ from sphinx.pycode.parser import Parser
 
 THEOREMS = "tests/theorems"
 CHECKED_BY = re.compile(r"Checked by (tests/theorems/test_\w+)\.py::(\w+)\.")  # on a page
-
-
 DERIVATIONS = "derivations"
-
-
 RECIPES = "selfattn_ref/worked_examples/recipes"
 RECOMPUTED = "tests/examples/test_recomputed"
-
-
 FORMERLY = "TestTheLibraryReproducesEveryExample."  # before the name of a recipe in RECOMPUTED
-
-
 CALLS = "tests/examples/test_calls"
-
-
 CALLING = "TestTheData.test_the_library_does_what_the_example_knows"
-
-
 SHOWN = (THEOREMS, DERIVATIONS, RECIPES, RECOMPUTED, CALLS)
 
 

@@ -13,7 +13,7 @@ from pybtex.database import parse_string
 from pybtex.plugin import find_plugin
 
 from press.measure.latex import BAD, documents, entries, with_biblatex
-from press.site import citation
+from press.site import commit
 from press.site.citation import AUTHORS, Work
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, ROOT, labels, pages
@@ -182,13 +182,13 @@ class TestFormats:
 
 class TestDate:
     def test_it_is_that_of_the_release_and_nothing_before(self, tmp_path: Path) -> None:
-        citation.released.cache_clear()
+        commit.released.cache_clear()
         (tmp_path / "CITATION.cff").write_text("version: 1.0.0\n")
-        assert citation.released(tmp_path) == ""
-        citation.released.cache_clear()
+        assert commit.released(tmp_path) == ""
+        commit.released.cache_clear()
         (tmp_path / "CITATION.cff").write_text("version: 1.0.0\ndate-released: 2027-03-04\n")
-        assert citation.released(tmp_path) == "2027-03-04"
-        citation.released.cache_clear()
+        assert commit.released(tmp_path) == "2027-03-04"
+        commit.released.cache_clear()
 
 
 class TestNames:
@@ -204,7 +204,7 @@ class TestNames:
         now = labels()
         lost = {label: page for label, page in kept.items() if now.get(label) != page}
         assert not lost, f"these names are cited, with these pages: {lost}"
-        if citation.released(ROOT):  # then the ledger has all
+        if commit.released(ROOT):  # then the ledger has all
             assert now == kept
 
 

@@ -5,7 +5,6 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
@@ -20,8 +19,7 @@ DATA = {"why": "It shows.", "topics": ["masking", "softmax"]}
 def described(work, base="", **document):
     """Return the links and the data of a page."""
     page = new_document("page", get_default_settings())
-    page += nodes.paragraph("", "You will add.\nYou need numbers.", classes=["facts"])
-    page.attributes.update(document)
+    page.attributes.update(promise="add.", **document)
     context = {
         "work": work,
         "level": "1–2",

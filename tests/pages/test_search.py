@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from press import fonts
-from press.lesson import blocks
+from press.lesson import code, exercises, statements
 from press.math import render, text
 from press.site import addresses, scope, search
 from tests.pages.parts import extension
@@ -141,7 +141,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {
         "extensions": [
             *("sphinx_external_toc", "myst_nb", "sphinx_proof", "sphinx_exercise"),
-            extension(scope, addresses, fonts, render, search, blocks),
+            extension(scope, addresses, fonts, render, search, code, exercises, statements),
         ],
         "myst_enable_extensions": ["dollarmath"],
         "html_math_renderer": "static_math",

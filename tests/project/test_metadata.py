@@ -15,7 +15,7 @@ from pygments.token import Comment, String
 
 import selfattn_ref
 from press.build.check_html import POLICY
-from press.site import citation
+from press.site import citation, commit
 from tests.pages.sources import BOOK, ROOT
 
 VERSION = selfattn_ref.__version__
@@ -77,7 +77,7 @@ class TestCitation:
         newest = re.search(r"^## \S+, (.+)$", text("CHANGELOG.md"), re.M)[1]
         days = [str(record.get("date-released", "")) for record in (CFF, CITED)]
         assert days == ([""] * 2 if newest == "not yet released" else [newest] * 2)
-        assert citation.released(ROOT) == days[0]
+        assert commit.released(ROOT) == days[0]
 
 
 class TestContinuousIntegration:
