@@ -107,13 +107,13 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("doctree-resolved", USUAL, render.keep_with_words),
     ("doctree-resolved", USUAL, printed.mark),
     ("doctree-resolved", LATE, notebook.write),
-    ("doctree-resolved", LATE, statements.complete),
+    ("doctree-resolved", LATE, statements.connect_proofs_and_tests),
     ("doctree-resolved", LATE, exercises.add_anchors),
     ("doctree-resolved", LATE, code.mark_checked),
-    ("doctree-resolved", LATE, bibliography.clean),
+    ("doctree-resolved", LATE, bibliography.clean_references),
     ("doctree-resolved", LATE, tables.color_heads),
     ("doctree-resolved", LATE, folds.fold_asides),
-    ("doctree-resolved", LATE, opening.set_apart),  # counts no folded words
+    ("doctree-resolved", LATE, opening.set_facts),  # counts no folded words
     ("doctree-resolved", LATE, margin.annotate),
     ("doctree-resolved", LATE, id_links.link_ids),
     ("html-collect-pages", USUAL, page_context.pages_without_source),

@@ -1,7 +1,7 @@
 """Lines of code that test a function of the reader's with an example."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from docutils import nodes
 
@@ -77,7 +77,8 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
     for call in calls:
         text = nodes.paragraph("", "", nodes.literal("", repr(call).partition(": ")[2]))
         if call.conventions:
-            text += [nodes.Text(": "), *prose(_kinds(call.because))]
+            kinds = (f"{kind}: {why.rstrip('.')}" for kind, why in call.because.items())
+            text += [nodes.Text(": "), *prose("; ".join(kinds) + ".")]
         elif call.raises:
             text += nodes.Text(" must raise an error: " + " ".join(call.because.values()))
         known += nodes.list_item("", text)
@@ -105,13 +106,4 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
             f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {typeset(one.effect)}'
             for one in caught
         )
-        yield (
-            "slips",
-            "Slips that it catches",
-            [raw(f'<ul class="slips">{listed}</ul>')],
-        )
-
-
-def _kinds(because: Mapping[str, str]) -> str:
-    """Return the conventions and what each is, as a sentence."""
-    return "; ".join(f"{name}: {why.rstrip('.')}" for name, why in because.items()) + "."
+        yield "slips", "Slips that it catches", [raw(f'<ul class="slips">{listed}</ul>')]

@@ -10,7 +10,7 @@ from press.markup import DOCSTRING_REFERENCE
 BIBLIOGRAPHY = "book/reference/bibliography"
 
 
-def clean(app: Sphinx, doctree: nodes.document, page: str) -> None:
+def clean_references(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Shorten the numbers of references; take no initial of an author for that of a list."""
     for text in list(doctree.findall(nodes.Text)):
         if found := DOCSTRING_REFERENCE.fullmatch(text.strip("[]")):

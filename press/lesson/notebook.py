@@ -235,7 +235,8 @@ class Writer:
 
     def cell(self, cell: nodes.container) -> None:
         """Write a cell that a reader sees; of one that is hidden, the figure."""
-        shown = list(cell.findall(lambda n: is_kind(n, "cell_code_source")))
+        parts = cell.findall(nodes.Element)
+        shown = [part for part in parts if part.get("nb_element") == "cell_code_source"]
         for figure in cell.findall(nodes.figure):
             self.figure(figure)
         if not shown:
@@ -252,11 +253,6 @@ class Writer:
             code.metadata.update(tags=["solution"], jupyter=folded)
             code.source = f"# Solution of exercise {self.solves}\n{code.source}"
         self.cells.append(code)
-
-
-def is_kind(node: nodes.Node, kind: str) -> bool:
-    """Tell whether a node is a part of a cell of that kind."""
-    return isinstance(node, nodes.Element) and node.get("nb_element") == kind
 
 
 def tex(formula: str) -> str:

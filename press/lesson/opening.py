@@ -51,7 +51,7 @@ def minutes(doctree: nodes.document) -> int:
     return max(5, 5 * round((words / 200 + looks / 2) / 5))
 
 
-def set_apart(app: Sphinx, doctree: nodes.document, page: str) -> None:
+def set_facts(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Name the facts in the first paragraph of a lesson; add its level, length and notebook."""
     if not is_lesson(page):
         return

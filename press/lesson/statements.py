@@ -27,7 +27,7 @@ def statement_name(env: BuildEnvironment, page: str, statement: nodes.Element) -
     return f"{statement['realtype'].title()} {number}".rstrip()
 
 
-def complete(app: Sphinx, doctree: nodes.document, page: str) -> None:
+def connect_proofs_and_tests(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Tell each statement its test and how it is cited, and each proof its statement.
 
     The sentence that names a test becomes a link at the head of the statement before it. The anchor

@@ -1,6 +1,7 @@
 """List every statement of the book: what it says, its proof, its test, and what rests on it."""
 
 from collections.abc import Iterator, Mapping
+from itertools import dropwhile
 
 from docutils import nodes
 from sphinx import addnodes
@@ -82,13 +83,11 @@ class Index:
 
     def test(self, page: str, statement: nodes.Element) -> str:
         """Return the address of the test that the page names after a statement."""
-        after = False
-        for node in self.doctrees[page].findall():
-            after = after or node is statement
-            if after and isinstance(node, nodes.paragraph):
-                found = CHECKED_BY.fullmatch(node.astext())
-                if found:
-                    return f"{self.app.builder.get_relative_uri(self.here, found[1])}#{found[2]}"
+        following = dropwhile(lambda node: node is not statement, self.doctrees[page].findall())
+        for node in following:
+            found = isinstance(node, nodes.paragraph) and CHECKED_BY.fullmatch(node.astext())
+            if found:
+                return f"{self.app.builder.get_relative_uri(self.here, found[1])}#{found[2]}"
         raise ValueError(f"{statement['label']} names no test")
 
 

@@ -1,1 +1,1 @@
-"""What all pages share: frame, addresses, citation, search, fonts, icons."""
+"""What all pages share: theme, contents, addresses, citation, search, icons."""

@@ -45,15 +45,14 @@ def draw(target: Path, width: int, height: int, title: tuple[str, ...] = ()) -> 
             )
         )
     axes.add_patch(Circle((0.76, 0.53), 0.17, fc=palette.CONTEXT.light, lw=0))
-    faces = ("Semibold", "Regular", "Regular")
-    colors = (palette.INK, palette.SOFT, palette.SOFT)
-    heights = (0.37, 0.21, 0.12)
-    for text, face, color, size, y in zip(
-        title, faces, colors, (58, 26, 26), heights, strict=False
-    ):
-        font = FontProperties(
-            fname=packaged("font_source_serif_pro", f"files/SourceSerifPro-{face}.otf")
-        )
+    lines = (
+        ("Semibold", palette.INK, 58, 0.37),
+        ("Regular", palette.SOFT, 26, 0.21),
+        ("Regular", palette.SOFT, 26, 0.12),
+    )
+    for text, (face, color, size, y) in zip(title, lines, strict=False):
+        file = packaged("font_source_serif_pro", f"files/SourceSerifPro-{face}.otf")
+        font = FontProperties(fname=file)
         figure.text(0.075, y, text, fontproperties=font, fontsize=size, color=color.light)
     figure.savefig(target, facecolor=palette.PAPER.light, metadata={"Software": None})
 

@@ -38,11 +38,6 @@ def common(work: citation.Work, kind: str, license: str) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value}
 
 
-def book(work: citation.Work, description: str) -> dict[str, Any]:
-    """Describe the book."""
-    return common(work, "Book", TEXT_LICENSE) | {"description": description}
-
-
 def lesson(work: citation.Work, level: str, minutes: int, promise: str) -> dict[str, Any]:
     """Describe a lesson: its level, its length, and what a reader can do after it."""
     return common(work, "LearningResource", TEXT_LICENSE) | {
@@ -93,7 +88,7 @@ def describe(
         promise = doctree["promise"].removesuffix(".")
         found = lesson(work, context["level"], doctree["minutes"], promise)
     elif page == app.config.master_doc:
-        found = book(work, context["promise"])
+        found = common(work, "Book", TEXT_LICENSE) | {"description": context["promise"]}
     if found:
         links += [
             {"rel": "type", "href": f"https://schema.org/{found['@type']}"},
