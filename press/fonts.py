@@ -5,8 +5,6 @@ are called "Computed Serif" and "Computed Sans". Each comes in two files, of whi
 the second only for a page that has one of its characters.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import shutil
@@ -16,16 +14,14 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from fontTools import subset
+from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from press.markup import within
-
-if TYPE_CHECKING:
-    from fontTools.ttLib import TTFont
 
 logger = logging.getLogger(__name__)
 
@@ -143,8 +139,6 @@ def _adapt(font: TTFont) -> None:
 
 
 def _subset(source: Path, ranges: str, face: Face | None) -> bytes:
-    from fontTools import subset  # slow to import, and seldom needed
-
     options = subset.Options(
         flavor="woff2",
         hinting=False,
@@ -195,8 +189,6 @@ def write_fonts(static: Path, kept: Path) -> None:
 @cache
 def _metrics(face: Face) -> tuple[float, float, float]:
     """Return a letter's width as English text uses letters, the ascent and the descent, in ems."""
-    from fontTools.ttLib import TTFont
-
     text = "aaabcdeeeefghiijklmnnoopqrrssttuvwxyz      "
     with TTFont(packaged(face.package, face.file)) as font:
         em, glyphs, widths = font["head"].unitsPerEm, font.getBestCmap(), font["hmtx"]

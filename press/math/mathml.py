@@ -1,7 +1,5 @@
 """Turn TeX into the MathML that browsers draw: math-core reads it; this module lets it break."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping

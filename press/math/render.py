@@ -4,8 +4,6 @@ Sphinx gets the math renderer "static_math"; fonts.py makes the font.
 A formula that is not TeX is a warning with its place, so a strict build fails.
 """
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 

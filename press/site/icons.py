@@ -5,6 +5,11 @@ Three shares flow into one context: the mark of the book, in the colors of the f
 
 from pathlib import Path
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Circle, PathPatch
+from matplotlib.path import Path as Curve
 from sphinx.application import Sphinx
 
 from book.figures import palette
@@ -16,12 +21,6 @@ SHARES = ((0.22, 0.17, 0.05, 1.0), (0.51, 0.12, 0.02, 0.75), (0.79, 0.07, -0.08,
 
 def draw(target: Path, width: int, height: int, title: tuple[str, ...] = ()) -> None:
     """Write the mark as a PNG of this size, above the title if there is one."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.patches import Circle, PathPatch
-    from matplotlib.path import Path as Curve
-
     figure = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor=palette.PAPER.light)
     FigureCanvasAgg(figure)
     size = height if not title else 0.44 * height
