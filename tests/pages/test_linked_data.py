@@ -5,9 +5,11 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
+from press.lesson.opening import promise_of
 from press.site import linked_data
 from press.site.citation import Work
 from tests.pages.sources import ROOT
@@ -51,6 +53,21 @@ class TestLesson:
     def test_no_text_ends_the_script(self):
         assert "<" not in linked_data.script({"name": "</script><!-- <b>"})
         assert json.loads(linked_data.script({"name": "</script>"})) == {"name": "</script>"}
+
+
+class TestPromise:
+    @pytest.mark.parametrize(
+        "opening, promise",
+        [
+            ("You will add.\nYou need numbers.", "add."),
+            ("First, a word.\nYou will add\nand take away.", "add and take away."),
+            ("You need numbers.", ""),
+        ],
+    )
+    def test_it_ends_where_the_needs_begin(self, opening, promise):
+        page = new_document("page", get_default_settings())
+        page += nodes.section("", nodes.title("", "T"), nodes.paragraph("", opening))
+        assert promise_of(page) == promise
 
 
 class TestExample:
