@@ -365,11 +365,11 @@ class TestAFunction:
     def test_the_number_of_tests_stands_in_no_file(self, tmp_path):
         # `make book` collects them anew; the same test failed here as long as a file had it.
         root = taken(tmp_path, steps=A_FUNCTION)
-        count = "import checks, pathlib; print(sum(checks.cases(pathlib.Path.cwd()).values()))"
-        both = [
-            python(where, "-c", f"import sys; sys.path[:0] = ['.', 'book/_ext']; {count}")
-            for where in (copied(tmp_path / "before"), root)
-        ]
+        count = (
+            "import pathlib; from press.reference import checks; "
+            "print(sum(checks.cases(pathlib.Path.cwd()).values()))"
+        )
+        both = [python(where, "-c", count) for where in (copied(tmp_path / "before"), root)]
         before, after = (int(run.stdout) for run in both)
         assert after > before
 

@@ -57,6 +57,7 @@ def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
             path.unlink()
     for name in ("contracts", "library", "pages"):
         (folder / "tests" / name).mkdir()
+        (folder / "tests" / name / "__init__.py").touch()
     files = (
         "_config.yml",
         "requirements.txt",
