@@ -268,7 +268,7 @@ def picture(drawing: str) -> str:
     looks = re.sub(r"/\*.*?\*/|@[^{]*\{(?:[^{}]*\{[^}]*\})*\s*\}", "",
                    (THEME / "figures.css").read_text("utf-8"), flags=re.S)  # fmt: skip
     rules = [
-        rule.strip().replace(".drawing ", "").replace("\n", " ")
+        " ".join(rule.replace(".drawing ", "").split())
         for rule in re.findall(r"[^{}]+\{[^}]*\}", looks)
         if rule.strip().startswith(".drawing ") and "figure-" not in rule
     ]

@@ -11,7 +11,16 @@ from sphinx.application import Sphinx
 from press import seams
 from press.example.data import documents
 from press.site.scope import is_partial
-from press.site.sources import FORMERLY, RECIPES, RECOMPUTED, SHOWN, THEOREMS, modules, places
+from press.site.sources import (
+    FORMERLY,
+    MOVED,
+    RECIPES,
+    RECOMPUTED,
+    SHOWN,
+    THEOREMS,
+    modules,
+    places,
+)
 
 
 def uses(app: Sphinx) -> dict[str, dict[str, str]]:
@@ -31,15 +40,26 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
     return found
 
 
-def forwarded(root: Path) -> str:
-    """Return links with the ids that recipes and their helpers had on the page of their tests."""
+def moved(root: Path, page: str) -> dict[str, str]:
+    """Return where the functions stand now that an old address on a page names."""
+    if page != RECOMPUTED:
+        return MOVED.get(page, {})
     _, _, defined = modules(root, RECIPES)[RECIPES].partition("\n# --- ")
-    page = f"{'../' * RECOMPUTED.count('/')}{RECIPES}.html"
-    links = (
-        f'<a id="{FORMERLY * name.startswith("sa")}{name}" href="{page}#{name}">{name}</a>'
+    return {
+        f"{FORMERLY * name.startswith('sa')}{name}": f"{RECIPES}.html#{name}"
         for name in re.findall(r"^def (\w+)\(", defined, re.M)
+    }
+
+
+def forwarded(root: Path, page: str) -> str:
+    """Return links with the ids of what has moved from a page; nothing where nothing has."""
+    up = "../" * page.count("/")
+    links = (
+        f'<a id="{old}" href="{up}{to}">{to.partition("#")[2]}</a>'
+        for old, to in moved(root, page).items()
     )
-    return f"<p>What is tested here: {', '.join(links)}.</p>\n"
+    told = ", ".join(links)
+    return f"<p>Stands elsewhere now: {told}.</p>\n" if told else ""
 
 
 def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -60,6 +80,6 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
                 )
                 lines[first - 1] = f'<span id="{name}">{links}</span>{lines[first - 1]}'
             title = f"{page}.py"
-            head = forwarded(Path(app.srcdir)) if page == RECOMPUTED else ""
+            head = forwarded(Path(app.srcdir), page)
             body = f"<h1>{title}</h1>\n{head}{before}{opened}" + "\n".join(lines)
             yield page, {"title": title, "body": body}, "page.html"

@@ -12,6 +12,12 @@ DERIVATIONS = "derivations"
 RECIPES = "selfattn_ref/worked_examples/recipes"
 RECOMPUTED = "tests/examples/test_recomputed"
 FORMERLY = "TestTheLibraryReproducesEveryExample."  # before the name of a recipe in RECOMPUTED
+# Where functions of a page stand now, by the names that their old addresses have.
+MOVED = {
+    "derivations/algebra": {"real": "derivations/recording.html#real"},
+    "derivations/cases": {"times": "derivations/algebra.html#times"},
+    "derivations/concepts": {"rounded": "derivations/recording.html#_rounded"},
+}
 CALLS = "tests/examples/test_calls"
 CALLING = "TestTheData.test_the_library_does_what_the_example_knows"
 SHOWN = (THEOREMS, DERIVATIONS, RECIPES, RECOMPUTED, CALLS)

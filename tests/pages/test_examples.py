@@ -207,6 +207,14 @@ class TestCard:
         assert ">/SA016/<" in said
         assert ">https://book.test/SA016/<" in self.card("SA016", base="https://book.test")
 
+    def test_what_has_moved_from_a_page_is_where_its_old_address_leads(self) -> None:
+        for page, names in sources.MOVED.items():
+            before = sources.places((ROOT / f"{page}.py").read_text("utf-8"))
+            for old, to in names.items():
+                module, _, name = to.partition(".html#")
+                assert old not in before
+                assert name in sources.places((ROOT / f"{module}.py").read_text("utf-8"))
+
     def test_the_examples_before_and_after_are_a_step_away(self) -> None:
         assert re.findall(r'href="\.\./(SA\d+)/', self.card("SA016")) == ["SA015", "SA017"]
         first, *_, last = sorted(DOCUMENTS)
