@@ -159,10 +159,8 @@ def heatmaps(
             / sum(matrices[i].shape[1] for i in line)
             for line in lines
         )
-        across, down = (
-            min(across, 110),
-            32 if canvas.width > PHONE else 26 if len(lines) < 4 else 20,
-        )
+        across = min(across, 110)
+        down = 32 if canvas.width > PHONE else 26 if len(lines) < 4 else 20
         y = 0.0
         for line in lines:
             x, top = margin, y + 26
@@ -213,15 +211,12 @@ def plane(
             canvas.path(frame([(low, low), (high, high)]), "soft thin dashed")
         for start, end in segments:
             canvas.path(frame([start, end]), "soft thin dashed")
-        for _, end, role in vectors:
-            canvas.arrow(frame((0, 0)), frame(end), role)
-        for start, end, _, role in moves:
+        arrows = [*(((0, 0), end, name, role) for name, end, role in vectors), *moves]
+        for start, end, _, role in arrows:
             canvas.arrow(frame(start), frame(end), role)
         for _, where, role in points:
             canvas.dot(frame(where), role)
-        for name, end, role in vectors:
-            _name_tip(canvas, name, frame((0, 0)), frame(end), role)
-        for start, end, name, role in moves:
+        for start, end, name, role in arrows:
             _name_tip(canvas, name, frame(start), frame(end), role)
         for name, where, role in points:
             canvas.label(name, frame(where), role.split()[0])
@@ -233,7 +228,8 @@ def plane(
 class Chart:
     """One pair of axes: lines (name, y, look), and points (name, middles, half widths, look).
 
-    A look is the name of a color, "ink" or "soft" or a role, and maybe "dashed" or "dotted".
+    Points need a logarithmic x axis. A look is the name of a color, "ink" or "soft" or a role, and
+    maybe "dashed" or "dotted".
     `levels` are horizontals (y, name), `marks` verticals (x, note); `x_label` is its own.
     """
 
@@ -297,10 +293,8 @@ def bars(
     several = len(series) > 1
     named = max(text_width(name) for name in ([s[0] for s in series] if several else groups))
     grouped = max(map(text_width, groups)) + 16 if several else 0
-    most = max(
-        [0.0, *(float(v) for _, values, _ in series for v in values), *(at for at, _, _ in levels)]
-    )
-    least = min([0.0, *(float(v) for _, values, _ in series for v in values)])
+    every = [0.0, *(float(v) for _, values, _ in series for v in values)]
+    most, least = max([*every, *(at for at, _, _ in levels)]), min(every)
 
     def draw(canvas: Canvas) -> None:
         indent = grouped if canvas.width > PHONE else 0
@@ -350,10 +344,8 @@ def network(
 
     def draw(canvas: Canvas) -> None:
         start = max(map(text_width, levels)) + 30
-        step, rise = (
-            (canvas.width - start - 24) / (len(names) - 1),
-            115 if canvas.width > PHONE else 95,
-        )
+        step = (canvas.width - start - 24) / (len(names) - 1)
+        rise = 115 if canvas.width > PHONE else 95
         canvas.height = rise * (len(levels) - 1) + 50
 
         def at(level: int, position: int) -> tuple[float, float]:
@@ -514,13 +506,10 @@ def levels(
     def draw(canvas: Canvas) -> None:
         beside = canvas.width > PHONE
         across = (canvas.width - GAP * (len(panels) - 1)) / len(panels) if beside else canvas.width
-        for place, ((title, query, keys, heights), box) in enumerate(
-            zip(panels, limits, strict=True)
-        ):
-            left, right, bottom, top = box
-            x, y = (
-                ((across + GAP) * place, 0.0) if beside else (0.0, canvas.height + 16 * bool(place))
-            )
+        for place, (title, query, keys, heights) in enumerate(panels):
+            left, right, bottom, top = box = limits[place]
+            x = (across + GAP) * place if beside else 0.0
+            y = 0.0 if beside else canvas.height + 16 * bool(place)
             tall = (across - 40) * (top - bottom) / (right - left)
             frame = Frame(canvas, Box(x + 30, y + 48, x + across - 10, y + 48 + tall), box)
             canvas.text(x, y + 10, title, bold=True)
@@ -531,15 +520,13 @@ def levels(
                 ends = _clipped(np.array([foot - 99 * along, foot + 99 * along]), box)
                 if ends is None:
                     continue
-                look = (
-                    "negative thin dashed" if level < 0 else "score thin" if level else "soft thin"
-                )
+                hue = "negative" if level < 0 else "score" if level else "soft"
+                look = f"{hue} thin dashed" if level < 0 else f"{hue} thin"
                 a, b = sorted(frame(ends).tolist(), key=lambda end: (end[1], -end[0]))
                 canvas.path([a, b], look, keep_off=0.5)
                 at_top = a[1] < frame.box.top + 1
                 spot = Spot(a[0], a[1] - 11, "middle") if at_top else Spot(a[0] - 6, a[1], "end")
-                text, hue = number(level, 0), look.split()[0]
-                canvas.note(spot.x, spot.y, text, hue, anchor=spot.anchor)
+                canvas.note(spot.x, spot.y, number(level, 0), hue, anchor=spot.anchor)
             origin, tip = frame((0, 0)), frame(q)
             canvas.arrow(origin, tip, "query")
             for _, where in keys:
@@ -625,14 +612,9 @@ def _chart(
     xs = np.asarray(part.x, dtype=float)
     box = Box(start, head, x + across - 16, head + tall)
     span = (float(xs[0]), float(xs[-1]))
-    if part.points:  # those at the ends stand free
-        spare = 14 / (box.right - box.left)
-        if log_x:
-            by = (span[1] / span[0]) ** spare
-            span = (span[0] / by, span[1] * by)
-        else:
-            by = (span[1] - span[0]) * spare
-            span = (span[0] - by, span[1] + by)
+    if part.points:  # those at the ends stand free, on a log axis
+        by = (span[1] / span[0]) ** (14 / (box.right - box.left))
+        span = (span[0] / by, span[1] * by)
     frame = Frame(canvas, box, (*span, low, high), log)
     if part.title:
         canvas.text(x, y + 10, part.title, bold=True)
@@ -678,24 +660,22 @@ def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame:
         rest = np.concatenate([NOWHERE, *points[:i], *points[i + 1 :]])
         if name:
             offers[i] = _offers(canvas, name, points[i], rest, frame)
-    best: list[tuple[float, Spot, Box]] = []
+    best: dict[int, tuple[float, Spot, Box]] = {}
     most = (-np.inf, -np.inf)
     for order in _orders(list(offers)):
-        taken: list[tuple[float, Spot, Box]] = []
+        taken: dict[int, tuple[float, Spot, Box]] = {}
         for i in order:
-            free = (o for o in offers[i] if not any(o[2].overlaps(t[2], 6) for t in taken))
-            if (offer := next(free, None)) is None:
-                break
-            taken.append(offer)
-        else:
-            scores = [score for score, _, _ in taken]
-            if (min(scores, default=0), sum(scores)) > most:
-                most = (min(scores, default=0), sum(scores))
-                best = [taken[order.index(i)] for i in offers]
+            free = (o for o in offers[i] if not any(o[2].overlaps(t[2], 6) for t in taken.values()))
+            if offer := next(free, None):
+                taken[i] = offer
+        scores = [score for score, _, _ in taken.values()]
+        merit = (min(scores, default=0), sum(scores))
+        if len(taken) == len(offers) and merit > most:
+            most, best = merit, taken
     if len(best) < len(offers):
         raise ValueError(f"no room for the names {[name for name, _, _ in named]}")
-    for i, (_, spot, _) in zip(offers, best, strict=True):
-        name, _, look = named[i]
+    for i in offers:
+        (name, _, look), (_, spot, _) = named[i], best[i]
         canvas.text(*spot[:2], name, look.split()[0], anchor=spot.anchor, bold=True)
 
 

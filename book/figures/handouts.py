@@ -109,11 +109,10 @@ def plane(shown: Plane | None, solved: bool) -> str:
         (x, low), (_, high) = spot(at, 0), spot(at, 2)
         (left, y), (right, _) = spot(0, at), spot(2, at)
         lines += f'<path d="M{x} {low}V{high}M{left} {y}H{right}"/>'
-    said = [f"{name} at {number(x, 2)}, {number(y, 2)}" for name, x, y in shown.points]
-    marks = "".join(mark(name, *spot(x, y), "point") for name, x, y in shown.points)
-    if solved:
-        said += [f"{name} at {number(x, 2)}, {number(y, 2)}" for name, x, y in shown.drawn]
-        marks += "".join(mark(name, *spot(x, y), "drawn") for name, x, y in shown.drawn)
+    points = [(*point, "point") for point in shown.points]
+    points += [(*point, "drawn") for point in shown.drawn if solved]
+    said = [f"{name} at {number(x, 2)}, {number(y, 2)}" for name, x, y, _ in points]
+    marks = "".join(mark(name, *spot(x, y), kind) for name, x, y, kind in points)
     axes = f"{shown.x_label} to the right and {shown.y_label} upward"
     label = escape(f"Squared paper, {axes}: {'; '.join(said)}.")
     return (

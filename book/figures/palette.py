@@ -17,34 +17,28 @@ class Color(NamedTuple):
     dark: str
 
 
-PAPER = Color("#fcfbf8", "#14181e")
-RAISED = Color("#f5f3ee", "#1b2027")  # the ground of code
-INK = Color("#1d2430", "#dfe3e8")
-SOFT = Color("#5a6372", "#98a2b0")  # notes, axes
-LINK = Color("#0b5a94", "#7cb7e8")
-OK = Color("#14724c", "#5cc79a")  # what was checked
-RULE = Color("#dcd8ce", "#323a45")
-FAINT = Color("#858a93", "#727c8a")
-QUERY = Color("#0170c1", "#a9caf8")
-KEY = Color("#933321", "#f9c084")
-VALUE = Color("#276e4a", "#4ed9ba")
-SCORE = Color("#9d6000", "#b8a52a")
-WEIGHT = Color("#3f35b3", "#8a80f0")
-CONTEXT = Color("#772b64", "#c686b0")
-NEGATIVE = Color("#d5175a", "#f46d79")  # scores below zero
-
-GROUNDS = {"paper": PAPER, "raised": RAISED}
-TEXT = {"ink": INK, "soft": SOFT, "link": LINK, "ok": OK}
-LINES = {"rule": RULE, "faint": FAINT}
-ROLES = {
-    "query": QUERY,
-    "key": KEY,
-    "value": VALUE,
-    "score": SCORE,
-    "weight": WEIGHT,
-    "context": CONTEXT,
-    "negative": NEGATIVE,
+GROUNDS = {
+    "paper": Color("#fcfbf8", "#14181e"),
+    "raised": Color("#f5f3ee", "#1b2027"),  # the ground of code
 }
+TEXT = {
+    "ink": Color("#1d2430", "#dfe3e8"),
+    "soft": Color("#5a6372", "#98a2b0"),  # notes, axes
+    "link": Color("#0b5a94", "#7cb7e8"),
+    "ok": Color("#14724c", "#5cc79a"),  # what was checked
+}
+LINES = {"rule": Color("#dcd8ce", "#323a45"), "faint": Color("#858a93", "#727c8a")}
+ROLES = {
+    "query": Color("#0170c1", "#a9caf8"),
+    "key": Color("#933321", "#f9c084"),
+    "value": Color("#276e4a", "#4ed9ba"),
+    "score": Color("#9d6000", "#b8a52a"),
+    "weight": Color("#3f35b3", "#8a80f0"),
+    "context": Color("#772b64", "#c686b0"),
+    "negative": Color("#d5175a", "#f46d79"),  # scores below zero
+}
+PAPER, INK, SOFT = GROUNDS["paper"], TEXT["ink"], TEXT["soft"]
+WEIGHT, CONTEXT = ROLES["weight"], ROLES["context"]
 
 
 def css_variables() -> str:

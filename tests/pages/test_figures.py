@@ -38,11 +38,12 @@ def drawings() -> dict[str, charts.Drawing]:
         "charts": charts.charts(
             Chart(x, [("up", x, "ink"), ("down", 1 - x, "ink dashed")], "A", y_label="y",
                   levels=[(0.3, "level")], marks=[(0.5, "half")]),
-            Chart(x, title="B", points=[("seen", x, 0.1 + x, "ink")], y_limits=(-1, 3)),
+            Chart(x, [("seen", x, "ink")], "B", y_limits=(-1, 3)),
             x_label="x", alt=ALT,
         ),
         "logarithms": charts.charts(
             Chart(np.geomspace(1, 4096, 9), [("steep", np.geomspace(1, 1e8, 9), "ink")]),
+            Chart(2 ** x, points=[("seen", 2 ** x, x, "ink")]),
             x_label="x", log_x=True, log_y=True, alt=ALT,
         ),
         "bars": charts.bars(["a", "b"], [("", SHARES[0], "key")], x_label="y",

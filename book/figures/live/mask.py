@@ -128,7 +128,7 @@ class Tables:
         if narrow:
             row_names(canvas, self.names, self.row, x - 10, y + down / 2, down)
         self._head(canvas, first, "weights", self.names)
-        shades = np.vectorize(self._shade)(self.weights)
+        shades = 0.04 + (self.tint - 0.04) * np.nan_to_num(self.weights)
         looks = _looks("weight fill", self.weights, self.right)
         self._cells(canvas, first, "weight", self.weights, looks, shades)
         x += count * across
@@ -165,9 +165,6 @@ class Tables:
             box = cell.inset(1)._replace(left=cell.left + 3, right=cell.right - 3)
             canvas.part(f"sum-{i}").rectangle(box, looks[i], 0)
             canvas.part(f"sum-text-{i}").note(*cell.middle, entry(total), "cell", anchor="middle")
-
-    def _shade(self, value: float) -> float:
-        return 0.04 + (self.tint - 0.04) * float(value) if np.isfinite(value) else 0.04
 
 
 def entry(value: float, digits: int = 2) -> str:

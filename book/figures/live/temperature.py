@@ -130,9 +130,8 @@ def _draw_columns(
     half = min(0.5 * pitch - 4, 22)
     frame = Frame(canvas, box, (0, 1, 0, 1))
     frame.tell("columns")
-    frame.y_axis(
-        [(0, "")] if canvas.width == PHONE else [(at, "") for at, _ in _ticks(0, 1, 5)], ""
-    )
+    heights = [(0.0, "")] if canvas.width == PHONE else _ticks(0, 1, 5)
+    frame.y_axis([(at, "") for at, _ in heights], "")
     y = box.bottom + 18
     for i, (row, weights) in enumerate(rows.items()):
         x = box.left + i * (count * pitch + BETWEEN)

@@ -103,13 +103,8 @@ def _draw_places(
         look = "ink" if name in sentences[first] else "ink pale"
         canvas.part(name, frame(place)).dot(frame(place), look)
     for sense, place in contexts.items():
-        _name_tip(
-            canvas.part(f"tip-{sense}", frame(place)),
-            f"in {_title(sentences[sense])}",
-            start,
-            frame(place),
-            "context",
-        )
+        tip, text = frame(place), f"in {_title(sentences[sense])}"
+        _name_tip(canvas.part(f"tip-{sense}", tip), text, start, tip, "context")
     for name, place in embeddings.items():
         canvas.part(f"name-{name}", frame(place)).label(name, frame(place), away=13)
 

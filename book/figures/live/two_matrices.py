@@ -130,8 +130,8 @@ def entries(
             canvas.frames["bar"] = [wide - 2]
             bar = cell._replace(top=cell.bottom - 4, right=x + value * (wide - 2))
             canvas.part(f"bar-{i}{j}").rectangle(bar, "weight fill")
-        middle = ((cell.left + cell.right) / 2, (cell.top + cell.bottom) / 2)
-        canvas.part(f"number-{role}{i}{j}").note(*middle, number(value, 2), "cell", anchor="middle")
+        part = canvas.part(f"number-{role}{i}{j}")
+        part.note(*cell.middle, number(value, 2), "cell", anchor="middle")
 
 
 def sheet(matrix: Array, places: Iterable[int], reach: float) -> Array:
