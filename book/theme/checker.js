@@ -136,11 +136,8 @@ const bookChecker = (() => {
       f8: (at) => view.getFloat64(at, little),
       f4: (at) => view.getFloat32(at, little),
       f2: (at) => half(view.getUint16(at, little)),
-      V2: (at) => { // bfloat16, which NumPy has no name for
-        const whole = new DataView(new ArrayBuffer(4));
-        whole.setUint16(0, view.getUint16(at, little));
-        return whole.getFloat32(0);
-      },
+      // bfloat16, which NumPy has no name for: the upper half of a float32.
+      V2: (at) => new Float32Array(Uint32Array.of(view.getUint16(at, little) << 16).buffer)[0],
       b1: (at) => view.getUint8(at) !== 0,
       i1: (at) => view.getInt8(at),
       i2: (at) => view.getInt16(at, little),
@@ -288,12 +285,6 @@ const bookChecker = (() => {
     };
   }
 
-  function pairs(count) {
-    const found = [];
-    for (let i = 0; i < count; i++) for (let j = i + 1; j < count; j++) found.push([i, j]);
-    return found;
-  }
-
   const withoutOnes = (shape) => shape.filter((size) => size !== 1);
 
   // Judges an array beside an answer of an example. state: agrees, few (digits), differs, shape, kind.
@@ -324,18 +315,20 @@ const bookChecker = (() => {
     verdict.state = right ? (reshaped ? "shape" : "agrees") : fits && !reshaped ? "differs" : "shape";
     verdict.right = right;
     if (!array.boolean && (!right || verdict.rounded)) verdict.slips = slipsLike(answer, shape, array.values, limits, units);
-    if (verdict.state === "agrees") return verdict;
-    if (!right && fits && printed && !tells && !verdict.slips.length && !nearest(answer, array.values, limits, printed.units).wrong.length) verdict.state = "few";
     if (right) return verdict;
     const agrees = (values, units) => !nearest(answer, values, limits, units).wrong.length;
+    if (fits && printed && !tells && !verdict.slips.length && agrees(array.values, printed.units)) verdict.state = "few";
     if (array.values.length === expected.length) {
       verdict.inOrder = !fits && agrees(array.values, units);
-      pairs(array.shape.length).forEach((pair) => {
-        const axes = array.shape.map((n, axis) => axis === pair[0] ? pair[1] : axis === pair[1] ? pair[0] : axis);
-        const turned = (values) => values && reordered(values, array.shape, axes);
-        if (!same(axes.map((axis) => array.shape[axis]), answer.shape)) return;
-        if (agrees(turned(array.values), turned(units))) verdict.exchanged = pair;
-      });
+      const rank = array.shape.length;
+      for (let a = 0; a < rank; a++) {
+        for (let b = a + 1; b < rank; b++) {
+          const axes = array.shape.map((n, axis) => axis === a ? b : axis === b ? a : axis);
+          const turned = (values) => values && reordered(values, array.shape, axes);
+          if (!same(axes.map((axis) => array.shape[axis]), answer.shape)) continue;
+          if (agrees(turned(array.values), turned(units))) verdict.exchanged = [a, b];
+        }
+      }
     }
     // What print() writes does not name its dtype: say so if float32 explains it. What is wrong in
     // float32, too, may be a variant of a slip.
@@ -373,21 +366,12 @@ const bookChecker = (() => {
 
   // The page.
 
-  const byId = (name) => document.getElementById(`check-${name}`);
+  const { make } = bookPage, byId = (name) => document.getElementById(`check-${name}`);
 
   const root = document.currentScript.src.replace(/_static\/.*/, ""), loaded = {};
   const example = byId("example"), what = byId("what"), dtype = byId("dtype"), output = byId("output");
   const pick = byId("array"), box = document.getElementById("checker"), status = byId("status"), report = byId("report");
   let key = "", arrays = null, file = "", byHand = false; // whether the reader has chosen the dtype
-
-  const fill = (element, children) => element.append(...children.flat(Infinity).filter(Boolean));
-
-  function make(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    fill(element, children);
-    return element;
-  }
 
   const code = (text) => make("code", {}, text);
 
@@ -428,31 +412,29 @@ const bookChecker = (() => {
 
   function task(answer) {
     const name = example.value, page = `${name}/index.html`, place = byId("task");
-    place.textContent = "";
     if (!answer.written) {
-      place.append(make("p", {}, link(`${page}#${answer.name}`, code(answer.name)), `, ${times(answer.shape)}: ${answer.why}`));
-      return;
+      const of = link(`${page}#${answer.name}`, code(answer.name));
+      return place.replaceChildren(make("p", {}, of, `, ${times(answer.shape)}: ${answer.why}`));
     }
     const given = answer.given.map(([argument, value, shape]) => {
       const from = value.replace(/^\[|\]$/g, "").replace(/\[.*/, "");
       return [link(`${page}#${from}`, code(argument === value ? value : `${argument} = ${value}`)), ` ${times(shape)}`];
     });
-    const mine = answer.attention ? "my_attention" : `my_${answer.written.replace(/\(.*/, "")}`;
-    place.append(
+    place.replaceChildren(
       make("p", {}, "Call your function as ", code(answer.written), answer.part ? [" and give its ", code(answer.part)] : "", given.length ? " with " : ".", listed(given, ", "),
-        given.length && answer.shape ? `. The result is ${times(answer.shape)}.` : given.length ? "." : ""),
-      answer.raises ? "" : make("div", { class: "highlight-python" }, make("pre", {},
-        "from selfattn_ref.worked_examples import load\ncall = load(\"" + name + "\").calls[" + answer.call + "]\n" +
-        `print(${mine}(*call.args, **call.kwargs))`)),
-      answer.raises ? "" : make("p", {}, "The arrays are NumPy’s: ", link(`${page}#test`, "lines for PyTorch and JAX"), " convert them.")
-    );
+        given.length && answer.shape ? `. The result is ${times(answer.shape)}.` : given.length ? "." : ""));
+    if (answer.raises) return;
+    const mine = answer.attention ? "my_attention" : `my_${answer.written.replace(/\(.*/, "")}`;
+    const lines = ["from selfattn_ref.worked_examples import load", `call = load("${name}").calls[${answer.call}]`, `print(${mine}(*call.args, **call.kwargs))`];
+    place.append(
+      make("div", { class: "highlight-python" }, make("pre", {}, lines.join("\n"))),
+      make("p", {}, "The arrays are NumPy’s: ", link(`${page}#test`, "lines for PyTorch and JAX"), " convert them."));
   }
 
   function say(mark, headline, rest) {
-    status.textContent = "";
+    const title = headline && make("strong", {}, mark && make("span", { "aria-hidden": "true" }, `${mark} `), headline);
+    status.replaceChildren(...[title, rest].flat(Infinity).filter(Boolean));
     status.className = mark === "✓" ? "right" : mark === "✗" ? "wrong" : "";
-    if (headline) status.append(make("strong", {}, mark && make("span", { "aria-hidden": "true" }, `${mark} `), headline));
-    fill(status, [rest]);
   }
 
   const entries = (count) => count === 1 ? "1 entry" : `${count} entries`;
@@ -530,31 +512,23 @@ const bookChecker = (() => {
 
   const place = (i, shape, before) => shape.length ? `${before}[${index(i, shape).join(", ")}]` : "";
 
-  // What scrolls sideways is a stop for the keyboard.
-  function scrolling() {
-    for (const one of report.querySelectorAll(".table")) {
-      const wide = one.scrollWidth > one.clientWidth;
-      if (wide) one.setAttribute("tabindex", "0");
-      else one.removeAttribute("tabindex");
-    }
-  }
+  const scrolling = () => report.querySelectorAll(".table").forEach(bookPage.stop);
 
   function matrix(array, verdict, answer) {
-    const shape = answer.shape, columns = shape.length ? shape.at(-1) : 1;
-    const rows = shape.length > 1 ? shape[shape.length - 2] : 1, found = verdict.found, tables = [];
+    const { shape } = answer, { found } = verdict, named = shape.length > 1, tables = [];
+    const columns = shape.length ? shape.at(-1) : 1, rows = named ? shape.at(-2) : 1;
+    const cell = (i) => {
+      if (!found.wrong.includes(i)) return make("td", { class: "no" }, shown(array.values[i], 5));
+      const [got, wanted] = apart(array.values[i], found.wanted[i]);
+      const than = [make("span", { "aria-hidden": "true" }, "≠ "), make("span", { class: "unseen" }, "differs from ")];
+      return make("td", { class: "off" }, got, make("small", {}, than, wanted));
+    };
+    const range = (count) => [...Array(count).keys()];
     for (let start = 0; start < array.values.length; start += rows * columns) {
-      const head = make("tr", {}, shape.length > 1 ? make("td") : ""), body = make("tbody");
-      for (let c = 0; c < columns; c++) head.append(make("th", { scope: "col" }, String(c)));
-      for (let r = 0; r < rows; r++) {
-        const line = make("tr", {}, shape.length > 1 ? make("th", { scope: "row" }, String(r)) : "");
-        for (let c = 0; c < columns; c++) {
-          const i = start + r * columns + c, wrong = found.wrong.includes(i);
-          const both = wrong ? apart(array.values[i], found.wanted[i]) : [shown(array.values[i], 5)];
-          line.append(make("td", { class: wrong ? "off" : "no" }, both[0],
-            wrong ? make("small", {}, make("span", { "aria-hidden": "true" }, "≠ "), make("span", { class: "unseen" }, "differs from "), both[1]) : ""));
-        }
-        body.append(line);
-      }
+      const head = make("tr", {}, named && make("td"), range(columns).map((c) => make("th", { scope: "col" }, String(c))));
+      const body = make("tbody", {}, range(rows).map((r) => (
+        make("tr", {}, named && make("th", { scope: "row" }, String(r)), range(columns).map((c) => cell(start + r * columns + c)))
+      )));
       const label = shape.length > 2 ? `[${index(start, shape).slice(0, -2).join(", ")}]` : "";
       tables.push(make("div", { class: "table", role: "group", "aria-label": `Your numbers ${label}`.trim() },
         make("table", { class: "matrix" }, label ? make("caption", {}, label) : "", make("thead", {}, head), body)));

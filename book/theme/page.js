@@ -1,7 +1,25 @@
 // What a reader can do without: the theme, copying, searching, menus that close, boxes that scroll by keyboard.
 "use strict";
+const bookPage = {
+  // Return an element with attributes and children; a child may be a list, and one that is empty is left out.
+  make(tag, attributes = {}, ...children) {
+    const svg = /^(g|circle|rect)$/.test(tag);
+    const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children.flat(Infinity).filter(Boolean));
+    return element;
+  },
+
+  // What scrolls sideways is a stop for the keyboard. Say whether it does.
+  stop(box) {
+    const wide = box.scrollWidth > box.clientWidth;
+    if (wide) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+    return wide;
+  },
+};
 {
-  const root = document.documentElement;
+  const { make, stop } = bookPage, root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   try {
     if (localStorage.theme) root.dataset.theme = localStorage.theme;
@@ -28,10 +46,7 @@
   }
 
   function copies(pre) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy";
-    button.textContent = "Copy";
+    const button = make("button", { type: "button", class: "copy" }, "Copy");
     button.onclick = async () => {
       let text = pre.textContent;
       if (/^>>> /m.test(text)) { // a session: what was typed, without prompts and answers
@@ -65,16 +80,15 @@
     for (const link of links) observer.observe(document.getElementById(link.hash.slice(1)));
   }
 
-  // A box that scrolls is a stop for the keyboard, and says what it is.
+  // A box that scrolls says what it is.
   function scrolls(box) {
-    const wide = box.scrollWidth > box.clientWidth;
-    if (wide) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
+    const wide = stop(box);
     if (box.tagName === "NAV") return;
-    if (wide) box.setAttribute("role", "group");
-    else box.removeAttribute("role");
-    if (wide) box.setAttribute("aria-label", box.tagName === "PRE" ? "Code" : box.className === "table" ? "Table" : "Formula");
-    else box.removeAttribute("aria-label");
+    const name = box.tagName === "PRE" ? "Code" : box.className === "table" ? "Table" : "Formula";
+    for (const [attribute, value] of [["role", "group"], ["aria-label", name]]) {
+      if (wide) box.setAttribute(attribute, value);
+      else box.removeAttribute(attribute);
+    }
   }
 
   // What an example is, beside its id, while the pointer or the keyboard is there.
@@ -125,30 +139,19 @@
     const page = location.href.slice(location.href.indexOf("/", root.length) + 1).replace(/[?#].*/, "");
     const lacks = (version) => known.lacks[version]?.includes(page.replace(/(^|\/)$/, "$1index.html"));
     function link(version, text) {
-      const link = document.createElement("a");
       const folder = version === newest && old ? "latest" : `v${version}`;
-      link.href = `${root}${folder}/${lacks(version) ? "" : page}`;
-      link.textContent = text;
+      const link = make("a", { href: `${root}${folder}/${lacks(version) ? "" : page}` }, text);
       link.onclick = () => { if (!lacks(version)) link.hash = location.hash; };
       return link;
     }
-    function say(place, words, links) {
-      place.append(words);
-      links.forEach((one, i) => place.append(i ? ", " : "", one));
-      place.append(".");
-      return place;
-    }
     const others = known.all.filter((name) => name !== known.here && (known.here !== "latest" || name !== newest));
     const links = others.map((name) => link(name, name + (lacks(name) ? " (without this page)" : "")));
-    const foot = say(document.createElement("p"), "Other versions: ", links);
-    if (known.here === "latest") say(foot, " This version, to cite: ", [link(newest, newest)]);
-    document.querySelector(".foot p").after(foot);
+    const cited = known.here === "latest" && [" This version, to cite: ", link(newest, newest), "."];
+    document.querySelector(".foot p").after(make("p", {}, "Other versions: ", links.map((one, i) => [i && ", ", one]), ".", cited));
     if (!old) return;
-    const notice = document.createElement("p");
-    notice.className = "outdated";
-    notice.setAttribute("role", "note");
-    document.querySelector("main").prepend(say(notice, `This is version ${known.here}, and there is a newer one: `,
-      [link(newest, lacks(newest) ? `version ${newest}, without this page` : `this page in version ${newest}`)]));
+    const newer = link(newest, lacks(newest) ? `version ${newest}, without this page` : `this page in version ${newest}`);
+    const words = `This is version ${known.here}, and there is a newer one: `;
+    document.querySelector("main").prepend(make("p", { class: "outdated", role: "note" }, words, newer, "."));
   }
 
   addEventListener("DOMContentLoaded", () => {

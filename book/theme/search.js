@@ -134,14 +134,8 @@ const bookSearch = (() => {
     };
     for (const other of book.stems.get(stem(word)) || []) put(other, 0.9);
     if (word.length > 1) {
-      let low = 0, high = book.vocabulary.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (book.vocabulary[middle] < word) low = middle + 1;
-        else high = middle;
-      }
-      for (; low < book.vocabulary.length && book.vocabulary[low].startsWith(word); low++) {
-        put(book.vocabulary[low], (last ? 0.8 : 0.4) * (0.6 + 0.4 * word.length / book.vocabulary[low].length));
+      for (const other of book.vocabulary) {
+        if (other.startsWith(word)) put(other, (last ? 0.8 : 0.4) * (0.6 + 0.4 * word.length / other.length));
       }
     }
     if (book.postings.has(word)) put(word, 1);
@@ -155,7 +149,6 @@ const bookSearch = (() => {
       }
     }
     const result = { found, instead };
-    if (book.known.size > 500) book.known.clear();
     book.known.set(key, result);
     return result;
   }
@@ -278,26 +271,19 @@ const bookSearch = (() => {
 
   const source = document.currentScript.src, root = source.slice(0, source.indexOf("_static/"));
   const ROOM = 8, EACH = 3; // pages and places that the dialog shows; the page shows all pages
+  const { make } = bookPage;
   let book = null, box = null, dialog = null;
 
-  function make(tag, attributes, children = []) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children.filter(Boolean));
-    return element;
-  }
-
-  const marked = (text, asked) => cut(text, asked).map((part, i) => i % 2 ? make("mark", {}, [part]) : part);
+  const marked = (text, asked) => cut(text, asked).map((part, i) => i % 2 ? make("mark", {}, part) : part);
 
   const NAMED = ["function", "term", "source"]; // whose kind is written beside the title
 
   function link(result, page, asked) {
     const { kind, title, address } = result.entry, sentence = book.lines[result.line]?.text;
-    return make("a", { href: root + address }, [
+    return make("a", { href: root + address },
       make("b", {}, marked(title || page.title, asked)),
-      NAMED.includes(kind) && make("small", {}, [` ${kind}`]),
-      sentence && make("span", {}, marked(sentence, asked)),
-    ]);
+      NAMED.includes(kind) && make("small", {}, ` ${kind}`),
+      sentence && make("span", {}, marked(sentence, asked)));
   }
 
   function show() {
@@ -311,11 +297,11 @@ const bookSearch = (() => {
       const first = page.results[0].entry.kind === "page";
       const from = first ? page.part : (page.part ? `${page.part} › ` : "") + page.title;
       const links = page.results.slice(0, EACH).map((result) => link(result, page, found.asked));
-      box.list.append(make("li", {}, [from && make("p", {}, [from]), ...links]));
+      box.list.append(make("li", {}, from && make("p", {}, from), links));
     }
     if (shown.length < found.pages.length) {
       const all = `${root}search.html?q=${encodeURIComponent(question)}`;
-      box.list.append(make("li", {}, [make("a", { href: all }, [make("b", {}, [`All ${found.pages.length} pages`])])]));
+      box.list.append(make("li", {}, make("a", { href: all }, make("b", {}, `All ${found.pages.length} pages`))));
     }
     const places = found.count === 1 ? "1 place" : `${found.count} places`;
     const pages = found.pages.length === 1 ? "1 page" : `${found.pages.length} pages`;
@@ -324,12 +310,11 @@ const bookSearch = (() => {
     else if (found.count && !found.whole) told = `No place has all of these words. Some of them: ${told[0].toLowerCase()}${told.slice(1)}`;
     box.status.textContent = told;
     if (!found.count) {
-      box.list.append(make("li", {}, [make("p", {}, [
+      box.list.append(make("li", {}, make("p", {},
         "Try fewer or shorter words, an id such as SA016, or look in the ",
-        make("a", { href: `${root}reference/glossary.html` }, ["glossary"]), ", the ",
-        make("a", { href: `${root}genindex.html` }, ["index of functions"]), " or the ",
-        make("a", { href: `${root}index.html` }, ["contents"]), "."
-      ])]));
+        make("a", { href: `${root}reference/glossary.html` }, "glossary"), ", the ",
+        make("a", { href: `${root}genindex.html` }, "index of functions"), " or the ",
+        make("a", { href: `${root}index.html` }, "contents"), ".")));
     }
   }
 
@@ -361,9 +346,8 @@ const bookSearch = (() => {
   function build(place) {
     const input = make("input", { type: "search", id: "question", name: "q", autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "search" });
     box = { input, status: make("p", { role: "status" }), list: make("ol", { class: "found" }) };
-    const form = make("form", { role: "search", action: `${root}search.html` }, [
-      make("label", { for: "question" }, ["Search the book"]), input, box.status
-    ]);
+    const form = make("form", { role: "search", action: `${root}search.html` },
+      make("label", { for: "question" }, "Search the book"), input, box.status);
     place.append(form, box.list);
     place.addEventListener("keydown", move);
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -384,7 +368,7 @@ const bookSearch = (() => {
       dialog = make("dialog", { class: "search", "aria-label": "Search" });
       document.body.append(dialog);
       build(dialog);
-      const close = make("button", { type: "button" }, ["Close"]);
+      const close = make("button", { type: "button" }, "Close");
       dialog.firstChild.append(close);
       close.addEventListener("click", () => dialog.close());
       try { box.input.value = sessionStorage.question || ""; } catch { /* then it is empty */ }

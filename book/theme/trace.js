@@ -4,9 +4,10 @@
 const bookTrace = (() => {
   "use strict";
   const base = document.currentScript.src.replace(/trace\.js.*/, "traces/");
+  const { make } = bookPage;
   const known = {}, waiting = {}, boxes = [];
   const NUMBER = /(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])/g;
-  const panel = document.createElement("div");
+  const panel = make("div", { class: "trace", role: "status", hidden: "" });
   let now = null, pinned = false, later;
 
   // A matrix on the page: its element, its example and name or number, its entries by row and column.
@@ -102,9 +103,7 @@ const bookTrace = (() => {
   function load(example, then) {
     if (waiting[example]) return waiting[example].push(then);
     waiting[example] = [then];
-    const script = document.createElement("script");
-    script.src = `${base}${example}.js`;
-    document.head.append(script);
+    document.head.append(make("script", { src: `${base}${example}.js` }));
   }
 
   function take(example, facts) {
@@ -120,8 +119,7 @@ const bookTrace = (() => {
       const parts = [];
       let end = 0;
       for (const match of text.data.matchAll(NUMBER)) {
-        const one = document.createElement("span");
-        one.textContent = match[0];
+        const one = make("span", {}, match[0]);
         parts.push(text.data.slice(end, match.index), one);
         found.push(one);
         end = match.index + match[0].length;
@@ -140,23 +138,17 @@ const bookTrace = (() => {
     }));
     drawing.setAttribute("role", "group");
     svg.removeAttribute("aria-hidden");
-    const picture = document.createElementNS(svg.namespaceURI, "g");
-    picture.setAttribute("aria-hidden", "true");
-    picture.append(...svg.childNodes);
-    svg.append(picture);
+    svg.append(make("g", { "aria-hidden": "true" }, [...svg.childNodes]));
     for (const { of, name, first, shape: [rows, columns] } of panels) {
       const cells = [...Array(rows)].map((_, i) => [...Array(columns)].map((_, j) => texts[first + i * columns + j]));
       cells.flat().forEach((text) => { text.style.pointerEvents = "none"; });
-      const group = document.createElementNS(svg.namespaceURI, "g");
-      group.setAttribute("role", "group");
-      group.setAttribute("aria-label", `${name} of ${of[0]}: the arrow keys trace its numbers`);
       const entries = cells.map((row) => row.map(under)), [from, to] = [entries[0][0], entries.at(-1).at(-1)];
-      const ring = document.createElementNS(svg.namespaceURI, "rect"), of_ = (rect, name) => Number(rect.getAttribute(name));
-      Object.entries({
+      const of_ = (rect, name) => Number(rect.getAttribute(name));
+      const ring = make("rect", {
         class: "around", x: of_(from, "x") - 2, y: of_(from, "y") - 2,
         width: of_(to, "x") + of_(to, "width") - of_(from, "x") + 4, height: of_(to, "y") + of_(to, "height") - of_(from, "y") + 4,
-      }).forEach((pair) => ring.setAttribute(...pair));
-      group.append(ring);
+      });
+      const group = make("g", { role: "group", "aria-label": `${name} of ${of[0]}: the arrow keys trace its numbers` }, ring);
       svg.append(group);
       new Box(group, of, entries);
     }
@@ -173,13 +165,12 @@ const bookTrace = (() => {
       const every = numbers(outputs[place]);
       for (const { of, name, rows, width } of arrays) {
         const cells = rows.map((first) => every.slice(first, first + width));
-        const group = document.createElement("span"), range = document.createRange();
+        const label = `${name} of ${of[0]}: the arrow keys trace its numbers`;
+        const group = make("span", { role: "group", "aria-label": label }), range = document.createRange();
         range.setStartBefore(cells[0][0]);
         range.setEndAfter(cells.at(-1).at(-1));
         group.append(range.extractContents());
         range.insertNode(group);
-        group.setAttribute("role", "group");
-        group.setAttribute("aria-label", `${name} of ${of[0]}: the arrow keys trace its numbers`);
         new Box(group, of, cells);
       }
     }
@@ -189,11 +180,8 @@ const bookTrace = (() => {
     }
     if (outputs.length && boxes.length) {
       const first = document.querySelector(".output .traces, .drawing .traces");
-      first?.closest(".highlight")?.append(Object.assign(document.createElement("small"), { className: "hint", textContent: `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a number: what made it?` }));
+      first?.closest(".highlight")?.append(make("small", { class: "hint" }, `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a number: what made it?`));
     }
-    panel.className = "trace";
-    panel.setAttribute("role", "status");
-    panel.hidden = true;
     document.body.append(panel);
     addEventListener("keydown", (event) => { if (event.key === "Escape" && now) hide(); });
     addEventListener("click", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });

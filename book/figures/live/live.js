@@ -3,11 +3,11 @@
 // from a state (`compute`), how the drawing shows that (`draw`), and which numbers are said (`says`).
 const bookFigures = (() => {
   "use strict";
+  const { make } = bookPage;
   const kinds = {}, figures = [];
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const pen = document.createElement("canvas").getContext("2d");
 
-  const copy = (value) => JSON.parse(JSON.stringify(value));
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const round = (value) => Number(value.toFixed(4));
   const pixel = (value) => Math.round(value * 100) / 100;
@@ -26,7 +26,12 @@ const bookFigures = (() => {
     return parts.map((part) => part / whole);
   }
 
+  const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
   const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+  // A row vector times a matrix of two rows.
+  const times = ([x, y], rows) => [0, 1].map((i) => x * rows[0][i] + y * rows[1][i]);
 
   // What lies between two values of the same form.
   function between(a, b, t) {
@@ -117,6 +122,15 @@ const bookFigures = (() => {
       this.set(part, { d });
     }
 
+    // As `draw_levels` draws them: the lines on which the score of a query is a multiple of a step.
+    levels(frame, [x, y], reach, step = 1) {
+      const long = Math.hypot(x, y);
+      const line = (height) => [-9, 9].map((side) => [x * height / long ** 2 - side * y / long, y * height / long ** 2 + side * x / long]);
+      for (const [part, from, to] of [["zero", 0, 0], ["more", 1, 14], ["less", -14, -1]]) {
+        this.clipped(part, frame, long > 0.02 ? range(from, to).map((count) => line(step * count)) : [], reach);
+      }
+    }
+
     // Write names beside their points, [part, point] each, where nothing else is written; in a frame,
     // if one is named, which reaches as far to all sides.
     labels(named, frame, reach) {
@@ -154,14 +168,6 @@ const bookFigures = (() => {
     }
   }
 
-  function make(tag, attributes, text) {
-    const svg = /^(g|circle|rect|path|text)$/.test(tag);
-    const one = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-    for (const name in attributes) one.setAttribute(name, attributes[name]);
-    if (text) one.textContent = text;
-    return one;
-  }
-
   class Figure {
     constructor(root, name) {
       Object.assign(this, JSON.parse(root.querySelector("script").textContent));
@@ -171,7 +177,7 @@ const bookFigures = (() => {
       this.id = (root.closest("figure") || root).id;
       this.picture = root.querySelector(".picture");
       this.views = [...root.querySelectorAll(".picture > svg")].map((svg) => new View(svg));
-      this.state = this.shown = copy(this.start);
+      this.state = this.shown = structuredClone(this.start);
       this.result = this.kind.compute(this.state, this.data);
       this.picture.setAttribute("role", "group");
       this.picture.setAttribute("aria-label", `At the start: ${this.picture.getAttribute("aria-label")}`);
@@ -181,7 +187,7 @@ const bookFigures = (() => {
       for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => this.put(JSON.parse(button.dataset.put), true);
       for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
       for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: "log" in input.dataset ? Number((10 ** input.value).toPrecision(3)) : Number(input.value) });
-      root.querySelector(".reset").onclick = () => { this.kind.stop?.(this); this.put(copy(this.start), true); };
+      root.querySelector(".reset").onclick = () => { this.kind.stop?.(this); this.put(structuredClone(this.start), true); };
       const { handles = [] } = this.kind;
       this.handles = (typeof handles === "function" ? handles(this.data) : handles).map((one) => ({
         step: 0.1,
@@ -283,7 +289,7 @@ const bookFigures = (() => {
 
     // Keep what a state says within the limits; what it does not say, or says wrongly, stays as it is.
     clean(patch) {
-      const state = copy(this.state);
+      const state = structuredClone(this.state);
       for (const key in patch) {
         const limits = this.limits[key];
         const within = (value, i) => {
@@ -388,7 +394,7 @@ const bookFigures = (() => {
         else if (typeof start === "string") patch[key] = text;
         else if (many.every(isFinite) && many.length === [start].flat().length) patch[key] = Array.isArray(start) ? many : many[0];
       }
-      this.put({ ...copy(this.start), ...patch });
+      this.put({ ...structuredClone(this.start), ...patch });
       this.root.closest("figure").scrollIntoView();
     }
   }
@@ -398,5 +404,5 @@ const bookFigures = (() => {
     for (const root of document.querySelectorAll(`[data-live="${name}"]`)) figures.push(new Figure(root, name));
   }
 
-  return { define, figures, kinds, number, vector, softmax, dot, pixel, calm };
+  return { define, figures, kinds, number, vector, softmax, range, dot, times, pixel, calm };
 })();

@@ -1,11 +1,9 @@
 // One turn: drag the query of a word; the lines of equal score and the weights follow.
 "use strict";
 {
-  const { define, number, softmax, dot } = bookFigures;
+  const { define, number, softmax, dot, times } = bookFigures;
   const REACH = 1.9, LONGEST = 5;
 
-  const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
-  const times = ([x, y], rows) => [0, 1].map((i) => x * rows[0][i] + y * rows[1][i]);
   const rotation = ([x, y]) => [[x, y], [-y, x]]; // and stretched, where (1, 0) goes to (x, y)
 
   const turned = (angle, long) => {
@@ -39,11 +37,7 @@
 
     draw(view, state, { matrix, query, weight, curve, angle }, { data: { words, embeddings, pair, angles, size } }) {
       const place = (at) => view.place("plane", at), tip = (i) => view.place("query", query[i]);
-      const [[x, y]] = query, long = Math.hypot(x, y);
-      const line = (height) => [-9, 9].map((side) => [x * height / long ** 2 - side * y / long, y * height / long ** 2 + side * x / long]);
-      for (const [part, from, to] of [["zero", 0, 0], ["more", 1, 14], ["less", -14, -1]]) {
-        view.clipped(part, "plane", long > 0.02 ? range(from, to).map((height) => line(2 * height)) : [], REACH);
-      }
+      view.levels("plane", query[0], REACH, 2);
       pair.forEach((word, i) => view.arrow(`query-${words[word]}`, place([0, 0]), tip(i)));
       view.labels([...words.map((word, i) => [`name-${word}`, place(embeddings[i])]), ...pair.map((word, i) => [`asks-${words[word]}`, tip(i)])], "plane", REACH + 0.2);
       matrix.forEach((row, i) => row.forEach((value, j) => view.text(`number-soft${i}${j}`, number(value))));

@@ -14,7 +14,6 @@
       return {
         word: data.words[words - 1],
         rows: { scratch: words, cached: 1 },
-        scores: { scratch: words * words, cached: words },
         products: { scratch: data.products[0][words - 1], cached: data.products[1][words - 1] },
       };
     },

@@ -1,11 +1,9 @@
 // Two matrices: drag where one sends a unit vector; its plane, the lines of equal score and the weights follow.
 "use strict";
 {
-  const { define, number, vector, softmax, dot } = bookFigures;
+  const { define, number, vector, softmax, range, dot, times } = bookFigures;
   const REACH = 3.3, LONGEST = 3, SHEET = 8, STRONG = 4, ROLES = ["query", "key"], NAMES = ["cat", "it"];
 
-  const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
-  const times = ([x, y], rows) => [0, 1].map((i) => x * rows[0][i] + y * rows[1][i]);
   const more = (one, other) => one - other > 0.005; // as far as the numbers show
   const turned = (row) => times(row, [[0.8, 0.6], [-0.6, 0.8]]); // as in the lesson
   const within = (point) => { // the disk of rows that are not too long
@@ -16,14 +14,6 @@
   function sheet(view, role, part, rows, places) {
     const lines = places.flatMap((at) => [[[at, -SHEET], [at, SHEET]], [[-SHEET, at], [SHEET, at]]]);
     view.clipped(part, role, lines.map((line) => line.map((end) => times(end, rows))), REACH);
-  }
-
-  function levels(view, [x, y]) {
-    const long = Math.hypot(x, y);
-    const line = (height) => [-9, 9].map((side) => [x * height / long ** 2 - side * y / long, y * height / long ** 2 + side * x / long]);
-    for (const [part, from, to] of [["zero", 0, 0], ["more", 1, 14], ["less", -14, -1]]) {
-      view.clipped(part, "key", long > 0.02 ? range(from, to).map(line) : [], REACH);
-    }
   }
 
   define("two_matrices", {
@@ -60,7 +50,7 @@
         });
         view.labels(NAMES.map((name, i) => [`name-${role}_${name}`, place(rows[i])]), role, REACH);
       }
-      levels(view, result.query[asker]);
+      view.levels("key", result.query[asker], REACH);
       view.text("asker", `keys, scored by “${state.asks}”`);
       view.arrow("asks", view.place("key", [0, 0]), view.place("key", result.query[asker]));
       for (const block of [...ROLES, "score", "weight"]) {

@@ -1,4 +1,4 @@
-"""Step through: rows and scores of a step, and the multiplications of all steps so far.
+"""Step through: the rows of a step, and the multiplications of all steps so far.
 
 Counted in the shapes of the arrays that the matrix products of each pass meet.
 """
@@ -29,7 +29,6 @@ def expected(state, data):
     return {
         "word": inputs["words"][t - 1],
         "rows": {"scratch": t, "cached": 1},
-        "scores": {"scratch": t * t, "cached": len(cache)},
         "products": products,
     }
 
