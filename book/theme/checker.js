@@ -132,22 +132,16 @@ const bookChecker = (() => {
     const head = letters(view, 10, start - 10);
     const type = /'descr': '([<>|=]?)([fiubV])(\d+)'/.exec(head) || [];
     const kind = type[2] + type[3], size = Number(type[3]), little = type[1] !== ">";
-    const readers = {
-      f8: (at) => view.getFloat64(at, little),
-      f4: (at) => view.getFloat32(at, little),
-      f2: (at) => half(view.getUint16(at, little)),
-      // bfloat16, which NumPy has no name for: the upper half of a float32.
-      V2: (at) => new Float32Array(Uint32Array.of(view.getUint16(at, little) << 16).buffer)[0],
-      b1: (at) => view.getUint8(at) !== 0,
-      i1: (at) => view.getInt8(at),
-      i2: (at) => view.getInt16(at, little),
-      i4: (at) => view.getInt32(at, little),
-      i8: (at) => Number(view.getBigInt64(at, little)),
-      u1: (at) => view.getUint8(at)
-    };
-    if (!readers[kind]) refuse(`The file has no real numbers: ${(/'descr': ([^,]+)/.exec(head) || ["", "?"])[1]}.`);
+    const getter = {
+      f8: "getFloat64", f4: "getFloat32", f2: "getUint16", V2: "getUint16", b1: "getUint8", u1: "getUint8",
+      i1: "getInt8", i2: "getInt16", i4: "getInt32", i8: "getBigInt64",
+    }[kind];
+    // bfloat16, which NumPy has no name for, is the upper half of a float32.
+    const upper = (bits) => new Float32Array(Uint32Array.of(bits << 16).buffer)[0];
+    const meant = { f2: half, V2: upper, b1: Boolean }[kind] || Number;
+    if (!getter) refuse(`The file has no real numbers: ${(/'descr': ([^,]+)/.exec(head) || ["", "?"])[1]}.`);
     const shape = (/'shape': \(([^)]*)\)/.exec(head)[1].match(/\d+/g) || []).map(Number);
-    let values = Array.from({ length: product(shape) }, (_, i) => readers[kind](start + i * size));
+    let values = Array.from({ length: product(shape) }, (_, i) => meant(view[getter](start + i * size, little)));
     if (/'fortran_order': True/.test(head)) values = reordered(values, [...shape].reverse(), [...shape.keys()].reverse());
     const dtype = { f4: "float32", f2: "float16", V2: "bfloat16" }[kind] || "float64";
     return { name, shape, values, texts: null, boolean: kind === "b1", dtype, loose: false };
@@ -246,22 +240,16 @@ const bookChecker = (() => {
   // gives NaN a function may do otherwise, provided that some number is wrong in the same way.
   function slipsLike(answer, shape, values, limits, units) {
     const widest = Math.max(...limits), found = [];
-    (answer.slips || []).forEach((slip) => {
-      if (!same(slip.shape, shape)) return;
-      const fits = same(shape, answer.shape);
-      let all = true, numbers = true, some = false, wrongNumber = false;
-      slip.output.forEach((x, i) => {
-        const limit = fits ? limits[i] : widest, isNumber = x === x;
-        const wrong = fits ? !(offBy(x, answer.expected[i]) <= limit) : isNumber;
-        if (!(offBy(values[i], x) <= limit + (units ? units[i] : 0) + (isFinite(x) ? 1e-9 * Math.abs(x) : 0))) { // 10 digits of it
-          all = false;
-          if (isNumber) numbers = false;
-        }
-        some ||= wrong;
-        wrongNumber ||= wrong && isNumber;
-      });
-      if (numbers && some && (all || wrongNumber)) found.push(...slip.ids);
-    });
+    const fits = same(shape, answer.shape), limit = (i) => fits ? limits[i] : widest;
+    const wrong = (x, i) => fits ? !(offBy(x, answer.expected[i]) <= limit(i)) : x === x;
+    const like = (x, i) => { // as far as the slip's output is stored, 10 digits
+      return offBy(values[i], x) <= limit(i) + (units ? units[i] : 0) + (isFinite(x) ? 1e-9 * Math.abs(x) : 0);
+    };
+    for (const { ids, shape: own, output } of answer.slips || []) {
+      if (!same(own, shape) || !output.every((x, i) => x !== x || like(x, i))) continue;
+      const wrongNumber = output.some((x, i) => x === x && wrong(x, i));
+      if (wrongNumber || (output.every(like) && output.some(wrong))) found.push(...ids);
+    }
     return found;
   }
 
@@ -471,8 +459,8 @@ const bookChecker = (() => {
   }
 
   function rowsOf(data, answer, array, verdict) {
-    const list = [], found = verdict.found;
-    const row = (name, ...parts) => list.push([name, parts]);
+    const list = make("dl"), found = verdict.found;
+    const row = (name, ...parts) => list.append(make("div", {}, make("dt", {}, name), make("dd", {}, parts)));
     row("Read", (file ? file + (array.name && array.name + ".npy" !== file ? `, ${array.name}` : "") + ": " : "") + times(array.shape) +
       (verdict.printed ? `, ${digitsGiven(verdict.printed)}` : ""));
     if (verdict.digits) {
@@ -552,10 +540,8 @@ const bookChecker = (() => {
   function draw(answer, array, verdict) {
     headline(answer, array, verdict);
     if (verdict.state === "kind") return;
-    report.append(make("dl", {}, rowsOf(loaded[example.value], answer, array, verdict).map(([name, parts]) => (
-      make("div", {}, make("dt", {}, name), make("dd", {}, parts))
-    ))));
-    if (verdict.found && verdict.found.wrong.length && verdict.state !== "few") {
+    report.append(rowsOf(loaded[example.value], answer, array, verdict));
+    if (verdict.found?.wrong.length && verdict.state !== "few") {
       report.append(matrix(array, verdict, answer), oneByOne(array, verdict, answer));
     }
     scrolling();
@@ -665,13 +651,12 @@ const bookChecker = (() => {
   byId("choose").addEventListener("click", () => byId("file").click());
   byId("clear").addEventListener("click", () => { output.value = file = ""; arrays = null; byHand = false; show(true); output.focus(); });
   box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
-  box.addEventListener("dragleave", () => box.classList.remove("over"));
   box.addEventListener("drop", (event) => {
     if (!event.dataTransfer.files.length) return;
     event.preventDefault();
     take(event.dataTransfer.files[0]);
   });
-  for (const name of ["drop", "dragend"]) box.addEventListener(name, () => box.classList.remove("over"));
+  for (const name of ["dragleave", "drop", "dragend"]) box.addEventListener(name, () => box.classList.remove("over"));
   addEventListener("hashchange", restore);
   addEventListener("resize", scrolling);
   report.addEventListener("toggle", scrolling, true); // what was folded had no width

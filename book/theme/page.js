@@ -192,14 +192,12 @@ const bookPage = {
       menu.addEventListener("focusout", (event) => {
         if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
       });
-    }
-    addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      for (const menu of menus.filter((one) => one.open)) {
+      addEventListener("keydown", (event) => {
+        if (event.key !== "Escape" || !menu.open) return;
         menu.open = false;
         menu.firstElementChild.focus();
-      }
-    });
+      });
+    }
     const strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
     if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;
     for (const list of all(".part")) {

@@ -18,6 +18,7 @@ from sphinx_external_toc.parsing import parse_toc_yaml
 
 from press.example import catalog, data, id_links, tables
 from press.example import page as example_page
+from press.site import sources
 from selfattn_ref import __version__ as VERSION
 from selfattn_ref.worked_examples import ids, load
 from tests.pages.sources import BOOK, ROOT, lessons, relative

@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -51,6 +50,7 @@ def temperature(
     spread = -(now * np.log(now)).sum(axis=-1)
     along = np.geomspace(*limits, 200)
     every = weights(along)
+    shown = [(i, j) for i, j, _, _ in curves]
 
     def draw(canvas: Canvas) -> None:
         narrow = canvas.width == PHONE
@@ -67,7 +67,6 @@ def temperature(
             canvas.part(f"dot-{k}", at).dot(at, look.split()[0])
         left, head = (0.0, low + 32) if narrow else (frame.box.right + 38, frame.box.top)
         bars = Box(left, head, left + panel, head + 120 if narrow else frame.box.bottom)
-        shown = {(i, j) for i, j, _, _ in curves}
         y = _draw_columns(canvas, bars, dict(zip(scores, now, strict=True)), names, shown)
         if entropy:
             _draw_entropy(canvas, left + 4, y + 26, panel - 8, float(spread[0]), count)
@@ -81,14 +80,13 @@ def temperature(
         if values is not None:
             said[f"found_{i}"] = as_text(row @ values, 0)
     exponents = (round(float(np.log10(limits[0])), 1), round(float(np.log10(limits[1])), 1))
-    data: dict[str, Any] = {"scores": rows, "inverse": inverse, "values": values}
     return Live(
         "temperature",
         draw,
         alt=alt,
         start={"at": float(start)},
         limits={"at": limits},
-        data=data | {"curves": [(i, j) for i, j, _, _ in curves]},
+        data={"scores": rows, "inverse": inverse, "values": values, "curves": shown},
         says=says,
         numbers=said,
         hint=hint,
