@@ -205,7 +205,7 @@ def test_words_of_other_libraries_get_the_word_for_it_here(call):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
 def test_nothing_is_validated_by_assert_and_only_two_types_are_raised(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         assert not isinstance(node, ast.Assert), f"line {node.lineno}"
         if isinstance(node, ast.Raise):
             raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc

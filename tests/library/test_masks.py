@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfattn_ref import (
-    attention_weights,
-    causal_mask,
-    padding_mask,
-    segment_mask,
-    window_mask,
-)
+from selfattn_ref import attention_weights, causal_mask, padding_mask, segment_mask, window_mask
 from tests.support import loops
 
 SIZES = st.integers(0, 7)

@@ -51,20 +51,20 @@ class Slip:
     old: str
     new: str
 
-    def applied(self, root: pathlib.Path) -> str:
+    def applied(self, root):
         """Return the text of the module with the slip in it."""
-        text = self.path(root).read_text(encoding="utf-8")
+        text = self.path(root).read_text("utf-8")
         if text.count(self.old) != 1 or self.old == self.new:
             raise ValueError(f"its text stands {text.count(self.old)} times in {self.module}.py")
         changed = text.replace(self.old, self.new)
         ast.parse(changed)
         return changed
 
-    def path(self, root: pathlib.Path) -> pathlib.Path:
+    def path(self, root):
         return root / "selfattn_ref" / f"{self.module}.py"
 
 
-def read_slips(text: str) -> list[Slip]:
+def read_slips(text):
     """Return the slips of the list: lines taken away, lines put in, and the name at their end."""
     found = []
     for section in re.split(r"^# ", text, flags=re.M)[1:]:
@@ -79,7 +79,7 @@ def read_slips(text: str) -> list[Slip]:
     return found
 
 
-def copy_tree(folder: pathlib.Path) -> None:
+def copy_tree(folder):
     """Copy the library and what tests it to another folder; links to the rest do."""
     for path in ROOT.glob("[!._]*"):
         if path.name in ("selfattn_ref", "tests"):
@@ -89,7 +89,7 @@ def copy_tree(folder: pathlib.Path) -> None:
             (folder / path.name).symlink_to(path)
 
 
-def run_tests(folder: pathlib.Path, tests: list[str]) -> int:
+def run_tests(folder, tests):
     """Run tests in a tree until one fails, and return the exit code of pytest."""
     environment = os.environ | {
         "HYPOTHESIS_PROFILE": "quick",
@@ -100,7 +100,7 @@ def run_tests(folder: pathlib.Path, tests: list[str]) -> int:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True).returncode
 
 
-def test_files(folder: pathlib.Path, module: str) -> tuple[list[str], list[str]]:
+def test_files(folder, module):
     """Return the test files of a tree: first those that should notice a slip of the module."""
     names = {f"test_{topic}" for topic in FIRST.get(module, (module,))}
     files = sorted((folder / "tests").rglob("test_*.py"))
@@ -109,7 +109,7 @@ def test_files(folder: pathlib.Path, module: str) -> tuple[list[str], list[str]]
     return own, others
 
 
-def outcome(slip: Slip) -> str:
+def outcome(slip):
     """Say what the tests do with a slip."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -122,9 +122,9 @@ def outcome(slip: Slip) -> str:
     return {FAILED: "killed", PASSED: "SURVIVED"}.get(code, f"pytest could not run, exit {code}")
 
 
-def main(words: list[str]) -> int:
+def main(words):
     """Run the slips whose module or name contains one of the words; return the exit code."""
-    every = read_slips(SLIPS.read_text(encoding="utf-8"))
+    every = read_slips(SLIPS.read_text("utf-8"))
     chosen = [s for s in every if not words or any(w in f"{s.module} {s.name}" for w in words)]
     if not chosen:
         print("No slip has such a name.")
