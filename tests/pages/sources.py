@@ -22,20 +22,20 @@ class Cell:
     code: str
 
     @property
-    def tags(self) -> list[str]:
+    def tags(self):
         return list(self.options.get("tags", []))
 
     @property
-    def visible(self) -> bool:
+    def visible(self):
         return not {"remove-cell", "remove-input", "hide-input", "hide-cell"} & set(self.tags)
 
 
-def pages() -> list[Path]:
+def pages():
     """Return every written page of the table of contents, in reading order."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
     found = [toc["root"]]
 
-    def walk(entries: list[dict[str, Any]]) -> None:
+    def walk(entries):
         for entry in entries:
             if "glob" in entry:  # the pages of the examples, made from their data
                 continue
@@ -52,7 +52,7 @@ LABEL = re.compile(
 )
 
 
-def labels() -> dict[str, str]:
+def labels():
     """Return what can be referred to: pages, statements, equations, figures, exercises.
 
     Each with its page.
@@ -60,23 +60,23 @@ def labels() -> dict[str, str]:
     return {
         "".join(found): relative(page)
         for page in pages()
-        for found in LABEL.findall(page.read_text(encoding="utf-8"))
+        for found in LABEL.findall(page.read_text("utf-8"))
     }
 
 
-def lessons() -> list[Path]:
+def lessons():
     """Return the pages that teach: all but the front page and those where one looks things up."""
     looked_up = {"examples", "reference"}
     parts = {page: {*page.relative_to(BOOK).parts[:-1]} for page in pages()}
     return [page for page, folders in parts.items() if folders and not folders & looked_up]
 
 
-def cells(text: str) -> list[Cell]:
+def cells(text):
     """Return the code cells of a page, hidden ones included."""
     found = []
     for body in CELL.findall(text):
         match = OPTIONS.match(body)
-        options: dict[str, Any] = {}
+        options = {}
         if match:
             block = match["block"] or re.sub(r"^:(\w+):", r"\1:", match["lines"], flags=re.M)
             options = yaml.safe_load(block)
@@ -84,7 +84,7 @@ def cells(text: str) -> list[Cell]:
     return found
 
 
-def prose(text: str) -> str:
+def prose(text):
     """Return a page without front matter, code, and roles that code or a label fills."""
     text = re.sub(r"\A---\n.*?^---\n", "", text, flags=re.M | re.S)
     text = CELL.sub("", text)
@@ -93,6 +93,6 @@ def prose(text: str) -> str:
     return re.sub(r"`[^`\n]*`", "", text)
 
 
-def relative(path: Path) -> str:
+def relative(path):
     """Return the name of a page inside the book, such as concepts/similarity."""
     return path.relative_to(BOOK).with_suffix("").as_posix()

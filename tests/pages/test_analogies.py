@@ -7,7 +7,7 @@ class TestStory:
     """The table of the party says the lines that the page runs."""
 
     def test_every_line_beside_the_story_is_a_line_of_a_cell(self):
-        text = (BOOK / "analogies" / "party.md").read_text(encoding="utf-8")
+        text = (BOOK / "analogies" / "party.md").read_text("utf-8")
         table = text.split("| the story | the line |\n|---|---|\n")[1].split("\n\n")[0]
         lines = [row.split("`")[1] for row in table.splitlines()]
         run = [line for cell in cells(text) if cell.visible for line in cell.code.splitlines()]

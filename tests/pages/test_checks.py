@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from sphinx.errors import ExtensionError
@@ -21,7 +20,7 @@ def test_it(n):
 
 class TestCases:
     @pytest.fixture
-    def root(self, tmp_path: Path) -> Path:
+    def root(self, tmp_path):
         for name in checks.COLLECTED:
             (tmp_path / "tests" / name).mkdir(parents=True)
         (tmp_path / "tests" / "library" / "test_one.py").write_text(MODULE)
@@ -31,9 +30,7 @@ class TestCases:
             shutil.copy(ROOT / name, tmp_path / name)
         return tmp_path
 
-    def test_they_are_counted_again_only_if_what_decides_them_has_changed(
-        self, root: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_they_are_counted_again_only_if_what_decides_them_has_changed(self, root, monkeypatch):
         assert checks.cases(root) == {"library": 3}
         with monkeypatch.context() as patched:
             patched.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("again"))
@@ -41,18 +38,18 @@ class TestCases:
         (root / "tests" / "pages" / "test_two.py").write_text(MODULE)
         assert checks.cases(root) == {"library": 3, "pages": 3}
 
-    def test_tests_that_cannot_be_collected_end_the_build(self, root: Path) -> None:
+    def test_tests_that_cannot_be_collected_end_the_build(self, root):
         (root / "tests" / "library" / "test_one.py").write_text("import not_there_at_all\n")
         with pytest.raises(ExtensionError, match=r"(?s)cannot collect .*not_there_at_all"):
             checks.cases(root)
 
 
-def test_the_errors_that_are_counted_are_those_that_are_tried() -> None:
+def test_the_errors_that_are_counted_are_those_that_are_tried():
     text = SLIPS.read_text("utf-8")
     assert len(read_slips(text)) == text.count("←") > 200
 
 
-def test_nothing_outside_of_the_tests_imports_them() -> None:
+def test_nothing_outside_of_the_tests_imports_them():
     folders = ("selfattn_ref", "derivations", "book", "press", "benchmarks")
     paths = [p for f in folders for s in ("py", "md") for p in (ROOT / f).rglob(f"*.{s}")]
     assert len(paths) > 100

@@ -12,20 +12,20 @@ SOURCES: dict[str, Entry] = dict(parse_file(str(BOOK / "references.bib")).entrie
 CITED = {
     key.strip()
     for page in pages()
-    for group in re.findall(r"\{cite:[a-z]+\}`([^`]+)`", page.read_text(encoding="utf-8"))
+    for group in re.findall(r"\{cite:[a-z]+\}`([^`]+)`", page.read_text("utf-8"))
     for key in group.split(",")
 }
 
 
 class TestCitations:
-    def test_every_source_is_cited(self) -> None:
+    def test_every_source_is_cited(self):
         assert not set(SOURCES) - CITED, "references.bib: in the list, cited nowhere"
 
-    def test_every_citation_has_a_source(self) -> None:
+    def test_every_citation_has_a_source(self):
         assert not CITED - set(SOURCES), "cited, but not in references.bib"
 
     @pytest.mark.parametrize("key", sorted(SOURCES))
-    def test_a_source_has_an_identifier(self, key: str) -> None:
+    def test_a_source_has_an_identifier(self, key):
         fields = SOURCES[key].fields
         assert "doi" in fields or fields.get("archiveprefix") == "arXiv"
         if "doi" in fields:
@@ -36,7 +36,7 @@ class TestCitations:
         assert key.startswith(name.lower()[:4])
         assert fields["year"] in key
 
-    def test_a_doi_is_asked_for_at_the_registry_and_anything_else_where_it_is(self) -> None:
+    def test_a_doi_is_asked_for_at_the_registry_and_anything_else_where_it_is(self):
         registry = "https://doi.org/api/handles/10.1145/103162.103163"
         assert linkcheck.at_the_registry(None, "https://doi.org/10.1145/103162.103163") == registry
         assert linkcheck.at_the_registry(None, "https://arxiv.org/abs/1706.03762") is None

@@ -60,7 +60,7 @@ PIN = f"SA036@1.2.3#sha256:{'0123456789abcdef' * 4}"
 PAGE = (BOOK / "reference" / "how-to-cite.md").read_text("utf-8")
 
 
-def typeset(*works: Work) -> list[str]:
+def typeset(*works):
     """Return the references that the style plain makes of our BibTeX for LaTeX."""
     data = parse_string("\n".join(work.bibtex() for work in works), "bibtex")
     style = find_plugin("pybtex.style.formatting", "plain")()
@@ -74,7 +74,7 @@ def typeset(*works: Work) -> list[str]:
 
 class TestFormats:
     @EVERY
-    def test_bibtex_is_read_by_a_parser_of_bibtex(self, work: Work) -> None:
+    def test_bibtex_is_read_by_a_parser_of_bibtex(self, work):
         (entry,) = parse_string(work.bibtex(), "bibtex").entries.values()
         (author,) = entry.persons["author"]
         assert str(author) == "{The selfattn\\_ref contributors}"  # one name, not two
@@ -82,7 +82,7 @@ class TestFormats:
         assert work.bibtex().isascii()
         assert ("month" in entry.fields) == ("-" in work.date)
 
-    def test_a_title_is_escaped_for_tex(self) -> None:
+    def test_a_title_is_escaped_for_tex(self):
         titles = [parse_string(w.bibtex(), "bibtex").entries[w.key].fields["title"]
                   for w in (CHAPTER, EXAMPLE)]  # fmt: skip
         assert titles[0] == r"{What d\_k \& $\surd$ do: 100 \% \{sure\}?}"
@@ -90,7 +90,7 @@ class TestFormats:
         with pytest.raises(ValueError, match="translate"):
             Work(NAME, "1", "2026", title="ᵀ").bibtex()
 
-    def test_latex_typesets_it(self) -> None:
+    def test_latex_typesets_it(self):
         book, chapter, theorem, example = (typeset(work)[0] for work in
                                            (BOOK_ITSELF, CHAPTER, THEOREM, EXAMPLE))  # fmt: skip
         author = r"The selfattn\_ref contributors"
@@ -106,7 +106,7 @@ class TestFormats:
         assert PIN.replace("#", r"\#") in re.sub(r"\\allowbreak *(\{\})?", "", example)
 
     @EVERY
-    def test_csl_names_the_same(self, work: Work) -> None:
+    def test_csl_names_the_same(self, work):
         (item,) = json.loads(work.csl())
         assert item["title"] == NAMES[work.key]
         assert item["author"] == [{"literal": AUTHORS}]
@@ -116,7 +116,7 @@ class TestFormats:
         assert item.get("status") == ("not yet released" if work is CHAPTER else None)
 
     @EVERY
-    def test_ris_has_a_field_per_line_and_an_end(self, work: Work) -> None:
+    def test_ris_has_a_field_per_line_and_an_end(self, work):
         fields = dict(line.split("  - ", 1) for line in work.ris().split("\n"))
         assert next(iter(fields)) == "TY"
         assert list(fields)[-1] == "ER"
@@ -125,18 +125,18 @@ class TestFormats:
         assert (fields["PY"], fields.get("DA", "")) == (
             "2026", work.date.replace("-", "/") if "-" in work.date else "")  # fmt: skip
 
-    def test_what_stays_has_a_field_of_its_own(self) -> None:
+    def test_what_stays_has_a_field_of_its_own(self):
         for work, name in ((EXAMPLE, "SA036"), (THEOREM, "thm-it"), (CHAPTER, None)):
             assert json.loads(work.csl())[0].get("number") == name
             assert re.findall("^M1  - (.*)$", work.ris(), re.M) == [name] * bool(name)
 
-    def test_an_example_is_told_by_id_version_and_digest(self) -> None:
+    def test_an_example_is_told_by_id_version_and_digest(self):
         assert all(PIN in text for text in (EXAMPLE.sentence(), EXAMPLE.ris(), EXAMPLE.csl()))
         bibtex = EXAMPLE.bibtex().replace(r"\allowbreak{}", "").replace("\\", "")
         assert PIN in bibtex
         assert "sha256" not in CHAPTER.sentence()
 
-    def test_a_sentence_reads_like_one(self) -> None:
+    def test_a_sentence_reads_like_one(self):
         assert BOOK_ITSELF.sentence() == (
             "The selfattn_ref contributors (2026-11-20). Self-attention, computed, version 1.2.3."
         )
@@ -153,7 +153,7 @@ class TestFormats:
             "https://book.test/scaling/what.html#thm-it"
         )
 
-    def test_a_key_comes_from_what_stays(self) -> None:
+    def test_a_key_comes_from_what_stays(self):
         keys = [work.key for work in (BOOK_ITSELF, CHAPTER, THEOREM, EXAMPLE)]
         assert keys == [
             "selfattn-ref",
@@ -164,7 +164,7 @@ class TestFormats:
         moved = Work(NAME, "9", "2036", at=THEOREM.at, title="Theorem 8 (Another name)")
         assert moved.key == THEOREM.key
 
-    def test_the_head_says_it_to_reference_managers(self) -> None:
+    def test_the_head_says_it_to_reference_managers(self):
         said = THEOREM.metadata()
         assert said["citation_inbook_title"] == NAME
         assert EXAMPLE.metadata()["citation_title"] == "SA036: Two “banks”"
@@ -174,15 +174,15 @@ class TestFormats:
         # "Family, Given": all of it is the family name.
         assert said["citation_author"].split(",") == [AUTHORS, ""]
 
-    def test_the_boxes_hold_it_as_text(self) -> None:
+    def test_the_boxes_hold_it_as_text(self):
         shown = Work(NAME, "1", "2026", at="x.html", title="a < b & c").html()
         assert "“a &lt; b &amp; c.”" in shown
         assert shown.count("<pre>") == 4
 
 
 class TestDate:
-    def test_it_is_that_of_the_release_and_nothing_before(self, tmp_path: Path) -> None:
-        commit.released.cache_clear()
+    def test_it_is_that_of_the_release_and_nothing_before(self, tmp_path):
+        citation.released.cache_clear()
         (tmp_path / "CITATION.cff").write_text("version: 1.0.0\n")
         assert commit.released(tmp_path) == ""
         commit.released.cache_clear()
@@ -192,9 +192,9 @@ class TestDate:
 
 
 class TestNames:
-    def test_what_was_once_released_is_still_there_on_its_page(self) -> None:
+    def test_what_was_once_released_is_still_there_on_its_page(self):
         ledger = (Path(__file__).parent / "released_labels.txt").read_text("utf-8")
-        kept: dict[str, str] = {}
+        kept = {}
         for word in ledger.split():  # a page and a colon, then the labels on it
             if word.endswith(":"):
                 page = word[:-1]
@@ -209,20 +209,20 @@ class TestNames:
 
 
 class TestHowToCite:
-    def test_every_command_does_what_the_page_says(self) -> None:
+    def test_every_command_does_what_the_page_says(self):
         (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
         command = shlex.split(block)
         assert command[:4] == ["python", "-m", "selfattn_ref.worked_examples", "verify"]
         done = subprocess.run([sys.executable, *command[1:]], cwd=ROOT, capture_output=True,
-                              text=True, check=False)  # fmt: skip
+                              text=True)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.startswith(re.search(r"The answer is \"(.*?)\"", PAGE)[1])
         other = [sys.executable, *command[1:-1], command[-1][:-1] + "0"]
-        done = subprocess.run(other, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(other, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 1
         assert done.stdout.strip().endswith(f"cited from {command[-1][6:11]}")
 
-    def test_the_document_cites_what_the_site_has(self) -> None:
+    def test_the_document_cites_what_the_site_has(self):
         ((_, document, _), (_, biblatex, _), *_) = documents(PAGE)
         cited = [key for keys in re.findall(r"\\cite(?:\[.*?\])?\{(.*?)\}", document)
                  for key in keys.split(",")]  # fmt: skip
@@ -245,10 +245,10 @@ class TestHowToCite:
             "! Undefined control sequence.",
         ],
     )
-    def test_what_latex_complains_of_is_noticed(self, line: str) -> None:
+    def test_what_latex_complains_of_is_noticed(self, line):
         assert BAD.findall(f"all is well\n{line}\n") == [line]
 
-    def test_the_entries_of_a_site_are_found(self, tmp_path: Path) -> None:
+    def test_the_entries_of_a_site_are_found(self, tmp_path):
         (tmp_path / "a.html").write_text(f"<body>{CHAPTER.html()}<div>{THEOREM.html()}</div>")
         (tmp_path / "b.html").write_text(f"<body>{EXAMPLE.html()}")
         assert entries(tmp_path) == {w.key: w.bibtex() for w in (CHAPTER, THEOREM, EXAMPLE)}
@@ -256,7 +256,7 @@ class TestHowToCite:
         with pytest.raises(ValueError, match="another entry has"):
             entries(tmp_path)
 
-    def test_biblatex_gets_the_same_text(self) -> None:
+    def test_biblatex_gets_the_same_text(self):
         ((_, document, _), *_) = documents(PAGE)
         text = re.search(r"\\begin\{document\}\n(.*?)\\bib", document, re.S)[1]
         assert text in with_biblatex(document)

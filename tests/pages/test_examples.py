@@ -3,25 +3,21 @@
 import json
 import re
 import shutil
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
-from sphinx_external_toc.parsing import parse_toc_yaml
 
 from press.example import catalog, data, id_links, tables
 from press.example import page as example_page
-from press.site import sources
 from selfattn_ref import __version__ as VERSION
 from selfattn_ref.worked_examples import ids, load
-from tests.pages.sources import BOOK, ROOT, lessons, relative
+from tests.pages.sources import BOOK, ROOT
 
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 DOCUMENTS = {path.stem: json.loads(path.read_text("utf-8")) for path in DATA.glob("SA*.json")}
@@ -30,7 +26,7 @@ DISTANCES = " ".join(f"distance{number}" for number in range(-4, 5)).replace("-"
 EVERY_EXAMPLE = pytest.mark.parametrize("example_id", sorted(DOCUMENTS))
 
 
-def text_of(page: list[nodes.Node]) -> str:
+def text_of(page):
     """Return what a reader of the page sees."""
     found = []
     for top in page:
@@ -42,22 +38,22 @@ def text_of(page: list[nodes.Node]) -> str:
     return " ".join(found)
 
 
-def number(cell: Tag) -> float:
+def number(cell):
     """Read a cell as a person does."""
     power = cell.sup.extract().text if cell.sup else "0"
     mantissa = cell.text.partition("×")[0]
     return float(f"{mantissa}e{power}".replace("−", "-"))
 
 
-def flat(value: Any) -> list[Any]:
+def flat(value):
     return [entry for part in value for entry in flat(part)] if isinstance(value, list) else [value]
 
 
 class TestTables:
     @EVERY_EXAMPLE
     def test_every_entry_stands_in_its_place_with_six_digits_and_rows_are_of_one_length(
-        self, example_id: str
-    ) -> None:
+        self, example_id
+    ):
         document = DOCUMENTS[example_id]
         for name, entry in {**document["inputs"], **document["expected"]}.items():
             if not isinstance(entry["value"], list):
@@ -79,7 +75,7 @@ class TestTables:
                     assert number(cell) == pytest.approx(value, rel=0, abs=5.1e-7)
 
     @EVERY_EXAMPLE
-    def test_the_list_below_a_table_has_all_digits(self, example_id: str) -> None:
+    def test_the_list_below_a_table_has_all_digits(self, example_id):
         document = DOCUMENTS[example_id]
         for entry in {**document["inputs"], **document["expected"]}.values():
             assert eval(tables.digits(entry["value"]), {}) == entry["value"]
@@ -116,9 +112,7 @@ class TestTables:
             ),
         ],
     )
-    def test_heads_are_those_of_the_axes(
-        self, example_id: str, name: str, rows: str, columns: str
-    ) -> None:
+    def test_heads_are_those_of_the_axes(self, example_id, name, rows, columns):
         drawn = BeautifulSoup(tables.tables(name, DOCUMENTS[example_id]), "lxml")
         heads = {
             scope: " ".join(th.text.replace(" ", "") for th in drawn(scope=scope))
@@ -126,12 +120,12 @@ class TestTables:
         }
         assert heads == {"row": rows, "col": columns}
 
-    def test_its_role_is_its_color_and_an_array_without_one_has_none(self) -> None:
+    def test_its_role_is_its_color_and_an_array_without_one_has_none(self):
         for name, color in (("weights", "weight"), ("w_query", "query"), ("embeddings", "soft")):
             drawn = tables.tables(name, DOCUMENTS["SA009"])
             assert re.findall(r'role:var\(--(\w+)\)">', drawn) == [color]
 
-    def test_an_array_of_more_than_two_dimensions_is_one_table_for_each_matrix(self) -> None:
+    def test_an_array_of_more_than_two_dimensions_is_one_table_for_each_matrix(self):
         drawn = BeautifulSoup(tables.tables("weights", DOCUMENTS["SA013"]), "lxml")
         captions = [caption.text for caption in drawn("caption")]
         scales = DOCUMENTS["SA013"]["inputs"]["scales"]["value"]
@@ -145,16 +139,14 @@ class TestTables:
             *(("SA041", name, "sentence") for name in ("query", "mask", "weights", "output")),
         ],
     )
-    def test_a_table_says_what_it_is_of(self, example_id: str, name: str, thing: str) -> None:
+    def test_a_table_says_what_it_is_of(self, example_id, name, thing):
         drawn = BeautifulSoup(tables.tables(name, DOCUMENTS[example_id]), "lxml")
         assert [caption.text for caption in drawn("caption")] == [f"{thing} 0", f"{thing} 1"]
 
 
 class TestPage:
     @EVERY_EXAMPLE
-    def test_it_names_and_describes_everything_but_no_file_of_a_source(
-        self, example_id: str
-    ) -> None:
+    def test_it_names_and_describes_everything_but_no_file_of_a_source(self, example_id):
         document = DOCUMENTS[example_id]
         sections = example_page.page(document, {document["page"]})
         names = {
@@ -174,15 +166,13 @@ class TestPage:
             if not re.search(r"\w_\w|[ᵀ√]", text):  # which become formulas and code
                 assert re.sub(r"\W", "", text) in page
 
-    def test_a_source_is_one_that_the_page_of_the_sources_has(self) -> None:
+    def test_a_source_is_one_that_the_page_of_the_sources_has(self):
         text = (BOOK / "reference" / "sources-and-corrections.md").read_text("utf-8")
         sources = {document["provenance"]["source"] for document in DOCUMENTS.values()} - {None}
         assert sources <= set(re.findall("^## (.+)$", text, re.M))
         assert len(sources) > 3
 
-    def test_it_says_that_the_library_agrees_only_where_it_does(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_says_that_the_library_agrees_only_where_it_does(self, monkeypatch):
         import selfattn_ref
         from selfattn_ref.worked_examples import WorkedExampleMismatch
 
@@ -193,12 +183,12 @@ class TestPage:
 
 
 class TestCard:
-    def card(self, example_id: str, found: dict[str, Any] = DOCUMENTS, base: str = "") -> str:
+    def card(self, example_id, found=DOCUMENTS, base=""):
         pages = {"causal/masking", *(f"examples/{name}" for name in DOCUMENTS)}
         parts = example_page.card(DOCUMENTS[example_id], pages, found, base)
         return "".join(part.astext() for part in parts)
 
-    def test_it_says_what_is_certain(self) -> None:
+    def test_it_says_what_is_certain(self):
         said = self.card("SA016")
         document = DOCUMENTS["SA016"]
         for fact in (f"version {document['since']}, ", document["released"], document["why"]):
@@ -208,28 +198,18 @@ class TestCard:
         assert ">/SA016/<" in said
         assert ">https://book.test/SA016/<" in self.card("SA016", base="https://book.test")
 
-    def test_what_has_moved_from_a_page_is_where_its_old_address_leads(self) -> None:
-        for page, names in sources.MOVED.items():
-            before = sources.places((ROOT / f"{page}.py").read_text("utf-8"))
-            for old, to in names.items():
-                module, _, name = to.partition(".html#")
-                assert old not in before
-                assert name in sources.places((ROOT / f"{module}.py").read_text("utf-8"))
-
-    def test_the_examples_before_and_after_are_a_step_away(self) -> None:
+    def test_the_examples_before_and_after_are_a_step_away(self):
         assert re.findall(r'href="\.\./(SA\d+)/', self.card("SA016")) == ["SA015", "SA017"]
         first, *_, last = sorted(DOCUMENTS)
         assert len(re.findall(r'href="\.\./SA', self.card(first) + self.card(last))) == 2
         assert example_page.beside("SA016", {"examples/SA016"}) == '<span class="beside"></span>'
 
-    def test_one_that_was_corrected_says_by_which(self) -> None:
+    def test_one_that_was_corrected_says_by_which(self):
         assert "Superseded" not in self.card("SA016")
         newer = {**DOCUMENTS["SA016"], "supersedes": "SA016"}
         assert "Superseded by\n\nSA999" in self.card("SA016", {**DOCUMENTS, "SA999": newer})
 
-    def test_one_that_is_withdrawn_says_why_and_is_tested_no_more(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_one_that_is_withdrawn_says_why_and_is_tested_no_more(self, monkeypatch):
         monkeypatch.setattr(example_page, "agreement", lambda data: pytest.fail("it is compared"))
         withdrawn = {"on": "2027-01-31", "because": "The mask is upside down.", "see": "SA022"}
         document = {**DOCUMENTS["SA016"], "withdrawn": withdrawn}
@@ -242,45 +222,14 @@ class TestCard:
 
 
 class TestFilters:
-    def test_every_example_has_the_part_and_the_level_of_the_page_that_teaches_it(self) -> None:
-        front = {path: path.read_text("utf-8").split("---\n")[1] for path in lessons()}
-        levels = {
-            relative(path): str(yaml.safe_load(text)["level"]) for path, text in front.items()
-        }
-        contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
-        captions = {
-            chapter["file"].split("/")[1]: part["caption"]
-            for part in contents["parts"]
-            for chapter in part["chapters"]
-            if "file" in chapter
-        }
-        app: Any = SimpleNamespace(srcdir=str(ROOT))
-        app.env = SimpleNamespace(
-            external_site_map=parse_toc_yaml(ROOT / "_toc.yml"),
-            found_docs={f"book/{page}" for page in levels},
-            metadata={f"book/{page}": {"level": level} for page, level in levels.items()},
-        )
-        _, table = catalog.Catalog.content(app)
-        seen, caption = set(), ""
-        for row in table.findall(nodes.row):
-            if "part-row" in row["classes"]:
-                caption = row.astext()
-            elif (name := row[0].astext()) in DOCUMENTS:
-                seen.add(name)
-                page = DOCUMENTS[name]["page"]
-                level = [one[6:] for one in row["classes"] if one.startswith("level-")]
-                assert level == levels.get(page, "").split("–") * (page in levels), name
-                assert caption == captions[page.split("/")[0]], name
-        assert seen == {*DOCUMENTS}
-
-    def test_a_row_has_a_class_for_all_that_it_is_found_by(self) -> None:
+    def test_a_row_has_a_class_for_all_that_it_is_found_by(self):
         facets = catalog.facets_of(DOCUMENTS["SA043"], "2–3")
         row = catalog.catalog_row(DOCUMENTS["SA043"], True, facets)
         wanted = {"topic-masking", "function-causal_mask", "kind-convention", "level-2", "level-3"}
         assert wanted <= {*row["classes"]}
         assert {"topic-softmax", "kind-must_raise", "level-1"}.isdisjoint(row["classes"])
 
-    def test_every_choice_says_how_many_it_leaves(self) -> None:
+    def test_every_choice_says_how_many_it_leaves(self):
         facets = [catalog.facets_of(data, "") for data in DOCUMENTS.values()]
         form = BeautifulSoup(catalog.filters(facets), "lxml")
         assert [label.find(string=True) for label in form("label")] == [*catalog.FACETS.values()]
@@ -291,17 +240,17 @@ class TestFilters:
 
 class TestSources:
     @pytest.fixture
-    def book(self, tmp_path: Path) -> Path:
+    def book(self, tmp_path):
         shutil.copytree(DATA, tmp_path / data.DATA)
         (tmp_path / "book").mkdir()
         example_page.write_sources(tmp_path)
         return tmp_path
 
-    def test_there_is_one_for_every_example(self, book: Path) -> None:
+    def test_there_is_one_for_every_example(self, book):
         found = {path.stem for path in (book / "book" / "examples").iterdir()}
         assert found == set(DOCUMENTS)
 
-    def test_new_data_makes_one_and_data_that_is_gone_removes_it(self, book: Path) -> None:
+    def test_new_data_makes_one_and_data_that_is_gone_removes_it(self, book):
         folder = book / "book" / "examples"
         before = (folder / "SA002.md").stat().st_mtime_ns
         (folder / "index.md").write_text("# All\n")
@@ -330,30 +279,30 @@ APP: Any = SimpleNamespace(
 
 
 class TestIds:
-    def linked(self, *children: nodes.Node, page: str = "book/causal/masking") -> nodes.document:
+    def linked(self, *children, page="book/causal/masking"):
         document = new_document("page", get_default_settings())
         text = nodes.paragraph("", "", *children)
         document += nodes.section("", nodes.title("", "On SA016"), text)
         id_links.link_ids(APP, document, page)
         return document
 
-    def test_every_mention_in_running_text_is_a_link(self) -> None:
+    def test_every_mention_in_running_text_is_a_link(self):
         document = self.linked(nodes.Text("SA016, then SA005 (and SA016)."))
         links = [(n.astext(), n["refuri"]) for n in document.findall(nodes.reference)]
         assert links == [(n, f"../{n}/index.html") for n in ("SA016", "SA005", "SA016")]
         assert document[0][1].astext() == "SA016, then SA005 (and SA016)."
 
-    def test_each_has_one_card(self) -> None:
+    def test_each_has_one_card(self):
         document = self.linked(nodes.Text("SA016, then SA005 (and SA016)."))
         cards = "".join(n.astext() for n in document.findall(nodes.raw))
         assert re.findall(r'id="about-(\w+)"', cards) == ["SA016", "SA005"]
         assert "Causal mask, step by step" in cards
 
-    def test_code_headings_and_links_stay_as_they_are(self) -> None:
+    def test_code_headings_and_links_stay_as_they_are(self):
         document = self.linked(
             nodes.literal("", 'load("SA016")'), nodes.reference("", "SA005", refuri="#")
         )
         assert [n["refuri"] for n in document.findall(nodes.reference)] == ["#"]
 
-    def test_an_id_that_does_not_exist_is_no_link(self) -> None:
+    def test_an_id_that_does_not_exist_is_no_link(self):
         assert not list(self.linked(nodes.Text("SA999")).findall(nodes.reference))

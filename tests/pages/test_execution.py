@@ -1,7 +1,8 @@
 """Pages are executed again whenever something that they import has changed."""
 
 import shutil
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.pages.sources import ROOT
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def copy(tmp_path):
     for name in DEPENDENCIES:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, tmp_path / name)
@@ -22,7 +23,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 class TestFingerprint:
-    def test_a_copy_has_the_fingerprint_of_the_original(self, copy: Path) -> None:
+    def test_a_copy_has_the_fingerprint_of_the_original(self, copy):
         assert fingerprint(copy, DEPENDENCIES) == fingerprint(ROOT, DEPENDENCIES)
 
     @pytest.mark.parametrize(
@@ -36,9 +37,7 @@ class TestFingerprint:
             "requirements.txt",
         ],
     )
-    def test_a_changed_dependency_changes_it_and_restoring_restores_it(
-        self, copy: Path, name: str
-    ) -> None:
+    def test_a_changed_dependency_changes_it_and_restoring_restores_it(self, copy, name):
         before = fingerprint(copy, DEPENDENCIES)
         content = (copy / name).read_bytes()
         (copy / name).write_bytes(content + b"\n")
@@ -46,7 +45,7 @@ class TestFingerprint:
         (copy / name).write_bytes(content)
         assert fingerprint(copy, DEPENDENCIES) == before
 
-    def test_a_new_and_a_renamed_file_change_it(self, copy: Path) -> None:
+    def test_a_new_and_a_renamed_file_change_it(self, copy):
         before = fingerprint(copy, DEPENDENCIES)
         new = copy / "selfattn_ref" / "new.py"
         new.touch()
@@ -56,12 +55,25 @@ class TestFingerprint:
         renamed.unlink()
         assert fingerprint(copy, DEPENDENCIES) == before
 
-    def test_compiled_files_do_not_count(self, copy: Path) -> None:
+    def test_compiled_files_do_not_count(self, copy):
         before = fingerprint(copy, DEPENDENCIES)
         cache = copy / "selfattn_ref" / "__pycache__"
         cache.mkdir(exist_ok=True)
         (cache / "weights.cpython-311.pyc").write_bytes(b"x")
         assert fingerprint(copy, DEPENDENCIES) == before
 
-    def test_what_the_cells_depend_on_is_an_input_of_the_build(self) -> None:
+    def test_what_the_cells_depend_on_is_an_input_of_the_build(self):
         assert all(any(d == i or d.startswith(f"{i}/") for i in INPUTS) for d in DEPENDENCIES)
+
+
+class TestSphinxIsStartedAhead:
+    def test_the_extensions_are_imported_before_a_build_is_asked_for(self):
+        program = (
+            "import sys\nfrom press.build.run_sphinx import import_extensions\n"
+            "import_extensions()\nprint(*sys.modules)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        imported = set(done.stdout.split())
+        assert {"myst_nb", "sphinx_proof", "sphinxcontrib.bibtex", "press.site.frame"} <= imported

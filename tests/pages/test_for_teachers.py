@@ -17,9 +17,9 @@ LESSONS = [
 
 
 @pytest.mark.parametrize("length, title, minutes", LESSONS, ids=[title for _, title, _ in LESSONS])
-def test_the_minutes_of_a_lesson_add_up(length: int, title: str, minutes: list[int]) -> None:
+def test_the_minutes_of_a_lesson_add_up(length, title, minutes):
     assert sum(minutes) == length
 
 
-def test_there_are_lessons_of_both_lengths() -> None:
+def test_there_are_lessons_of_both_lengths():
     assert {length for length, _, _ in LESSONS} == {45, 90}

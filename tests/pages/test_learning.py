@@ -11,10 +11,10 @@ ASIDE = ("best(", "F @ ", "by_nudge")  # cells that no training needs
 
 
 @pytest.fixture(scope="module")
-def page() -> dict[str, Any]:
+def page():
     """Return the names that the visible cells define, up to the training of the models."""
     names: dict[str, Any] = {}
-    text = (BOOK / "beyond" / "learning.md").read_text(encoding="utf-8")
+    text = (BOOK / "beyond" / "learning.md").read_text("utf-8")
     for cell in cells(text.split("## Before and after")[0]):
         if cell.visible and not any(aside in cell.code for aside in ASIDE):
             exec(cell.code, names)
@@ -24,12 +24,12 @@ def page() -> dict[str, Any]:
 class TestTraining:
     @pytest.mark.parametrize("seed", [1, 2])  # of those on the page, the most sensitive
     def test_every_digit_survives_another_order_of_summation_and_rounding(
-        self, page: dict[str, Any], seed: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, page, seed, monkeypatch
+    ):
         rng = np.random.default_rng(0)
         over, train = page["over"], page["train"]
 
-        def perturbed(rows: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        def perturbed(rows, slopes):
             product = over(rows, slopes)
             return product * (1 + 1e-15 * rng.uniform(-1, 1, product.shape))
 
@@ -44,10 +44,8 @@ class TestTraining:
             answers = page["listen"](weights, *page[name][:3])[-1] @ weights[-1]
             assert np.abs(answers).min() > 1e-3
 
-    def test_steps_without_a_limit_would_not_pass(
-        self, page: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def far(weights: list[np.ndarray], slopes: list[np.ndarray], *_: float) -> None:
+    def test_steps_without_a_limit_would_not_pass(self, page, monkeypatch):
+        def far(weights, slopes, *_):
             for weight, slope in zip(weights, slopes, strict=True):
                 weight -= 4 * slope
 

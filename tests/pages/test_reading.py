@@ -1,7 +1,6 @@
 """A lesson quarrels with nobody and names pages by links; the glossary is sorted."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,16 +11,16 @@ EVERY_LESSON = pytest.mark.parametrize("page", lessons(), ids=relative)
 
 class TestProse:
     @EVERY_LESSON
-    def test_no_lesson_quarrels_with_a_text_that_nobody_can_open(self, page: Path) -> None:
-        text = page.read_text(encoding="utf-8")
+    def test_no_lesson_quarrels_with_a_text_that_nobody_can_open(self, page):
+        text = page.read_text("utf-8")
         assert not re.findall(r"source0\d\d|[Ss]ource document|\w+_[0-9a-f]{16}\.txt", text)
 
     @EVERY_LESSON
-    def test_a_page_is_named_by_a_link_and_not_by_its_place(self, page: Path) -> None:
-        text = re.sub(r"\[[^\]]*\]\([^)]*\)", "", prose(page.read_text(encoding="utf-8")))
+    def test_a_page_is_named_by_a_link_and_not_by_its_place(self, page):
+        text = re.sub(r"\[[^\]]*\]\([^)]*\)", "", prose(page.read_text("utf-8")))
         assert not re.findall(r"\b(?:next|last|previous) page\b|\bpage (?:before|after)\b", text)
 
-    def test_the_glossary_is_sorted(self) -> None:
-        text = (BOOK / "reference" / "glossary.md").read_text(encoding="utf-8")
+    def test_the_glossary_is_sorted(self):
+        text = (BOOK / "reference" / "glossary.md").read_text("utf-8")
         entries = re.findall(r"^(?=\w)(.+)$", text.split("```{glossary}")[1], re.M)
         assert entries == sorted(entries, key=str.lower)

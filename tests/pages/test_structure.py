@@ -2,7 +2,6 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -17,46 +16,42 @@ SECTIONS = ["The rule", "What can go wrong", "Exercises", "In practice", "Furthe
 
 
 class TestAllPages:
-    def test_every_file_of_the_book_is_in_the_table_of_contents(self) -> None:
+    def test_every_file_of_the_book_is_in_the_table_of_contents(self):
         written = [p for p in BOOK.rglob("*.md") if not re.fullmatch(r"SA\d{3}", p.stem)]
         unlisted = [relative(page) for page in written if page not in PAGES]
         assert not unlisted, f"not in _toc.yml: {', '.join(unlisted)}"
         assert sorted(written) == sorted(PAGES)
 
     @EVERY_PAGE
-    def test_the_label_of_a_page_is_its_path(self, page: Path) -> None:
+    def test_the_label_of_a_page_is_its_path(self, page):
         name = relative(page)
         full = name.replace("/", "-").replace("_", "-")
-        label = re.search(r"^\((.+)\)=\n# ", page.read_text(encoding="utf-8"), re.M)
+        label = re.search(r"^\((.+)\)=\n# ", page.read_text("utf-8"), re.M)
         assert label, f"{name}: no label before the title"
         short = full.removeprefix("reference-")
         assert label[1] in {full, short, short.removesuffix("-index")}
 
     @EVERY_PAGE
-    def test_a_page_with_cells_says_which_kernel_and_one_without_starts_none(
-        self, page: Path
-    ) -> None:
-        text = page.read_text(encoding="utf-8")
+    def test_a_page_with_cells_says_which_kernel_and_one_without_starts_none(self, page):
+        text = page.read_text("utf-8")
         assert text.startswith("---\nfile_format: mystnb\n") == bool(cells(text))
 
     @EVERY_PAGE
-    def test_labels_are_not_numbered(self, page: Path) -> None:
-        text = page.read_text(encoding="utf-8")
+    def test_labels_are_not_numbered(self, page):
+        text = page.read_text("utf-8")
         for label in re.findall(r"^\((.+)\)=$|:label: (.+)$|\(eq-([\w-]+)\)$", text, re.M):
             assert not re.search(r"\d", "".join(label)), f"{relative(page)}: label {label}"
 
     @EVERY_PAGE
-    def test_every_cell_is_python_that_parses(self, page: Path) -> None:
-        text = page.read_text(encoding="utf-8")
+    def test_every_cell_is_python_that_parses(self, page):
+        text = page.read_text("utf-8")
         for cell in cells(text):
             ast.parse(cell.code)
         assert len(cells(text)) == text.count("{code-cell}"), "a cell has another form"
 
     @EVERY_PAGE
-    def test_visible_cells_are_short_and_import_the_library_and_numpy_only(
-        self, page: Path
-    ) -> None:
-        for cell in cells(page.read_text(encoding="utf-8")):
+    def test_visible_cells_are_short_and_import_the_library_and_numpy_only(self, page):
+        for cell in cells(page.read_text("utf-8")):
             if not cell.visible:
                 continue
             lines = [line for line in cell.code.splitlines() if line.strip()]
@@ -71,17 +66,17 @@ class TestAllPages:
                 for name in names:  # time: one page measures what a step of generation takes
                     assert name.split(".")[0] in {"numpy", "selfattn_ref", "time"}, name
 
-    def test_a_folded_program_runs_as_it_stands(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_folded_program_runs_as_it_stands(self, capsys):
         from selfattn_ref.worked_examples import load
 
-        text = (BOOK / "reference" / "data-format.md").read_text(encoding="utf-8")
+        text = (BOOK / "reference" / "data-format.md").read_text("utf-8")
         (cell,) = (cell for cell in cells(text) if "hide-input" in cell.tags)
         exec(cell.code, {})
         assert capsys.readouterr().out.endswith(f"\n{load('SA005').digest}\n")
 
     @EVERY_PAGE
-    def test_every_figure_has_a_caption_and_a_description(self, page: Path) -> None:
-        for cell in cells(page.read_text(encoding="utf-8")):
+    def test_every_figure_has_a_caption_and_a_description(self, page):
+        for cell in cells(page.read_text("utf-8")):
             if "charts." not in cell.code or "import charts" in cell.code:
                 continue
             figure = cell.options.get("mystnb", {}).get("figure", {})
@@ -90,8 +85,8 @@ class TestAllPages:
             assert "alt=" in cell.code, f"{relative(page)}: {figure['name']} has no alt"
 
     @EVERY_PAGE
-    def test_what_a_caption_claims_is_asserted_beside_it(self, page: Path) -> None:
-        every = cells(page.read_text(encoding="utf-8"))
+    def test_what_a_caption_claims_is_asserted_beside_it(self, page):
+        every = cells(page.read_text("utf-8"))
         for place, cell in enumerate(every):
             if figure := cell.options.get("mystnb", {}).get("figure"):
                 near = [cell, *(c for c in every[max(0, place - 2) : place + 3] if not c.visible)]
@@ -99,17 +94,17 @@ class TestAllPages:
                 assert asserted, f"{relative(page)}: nothing asserts the claim of {figure['name']}"
 
     @EVERY_PAGE
-    def test_a_loaded_example_is_checked(self, page: Path) -> None:
-        code = "\n".join(cell.code for cell in cells(page.read_text(encoding="utf-8")))
+    def test_a_loaded_example_is_checked(self, page):
+        code = "\n".join(cell.code for cell in cells(page.read_text("utf-8")))
         loaded = dict(re.findall(r"^(\w+) = load\(\"(SA\d{3})\"\)$", code, re.M))
         for name, example in loaded.items():
             assert f"{name}.check(" in code, f"{relative(page)}: {example} is not checked"
 
-    def test_every_example_is_used_by_the_page_that_it_names(self) -> None:
+    def test_every_example_is_used_by_the_page_that_it_names(self):
         from derivations import cases
         from selfattn_ref.worked_examples import ids, load
 
-        names = {relative(page): page.read_text(encoding="utf-8") for page in PAGES}
+        names = {relative(page): page.read_text("utf-8") for page in PAGES}
         for example_id in ids():
             page, function = load(example_id).page, load(example_id).derivation.function
             # A case of the field stands for itself; its page teaches what it is about. The page
@@ -120,34 +115,34 @@ class TestAllPages:
 
 class TestLessons:
     @EVERY_LESSON
-    def test_its_head_names_its_question_and_its_level(self, page: Path) -> None:
-        head = yaml.safe_load(page.read_text(encoding="utf-8").split("---\n")[1])
+    def test_its_head_names_its_question_and_its_level(self, page):
+        head = yaml.safe_load(page.read_text("utf-8").split("---\n")[1])
         assert head["question"].endswith("?")
         assert re.fullmatch("[123](–[123])?", str(head["level"]))
 
     @EVERY_LESSON
-    def test_it_says_what_the_reader_will_do_and_need(self, page: Path) -> None:
-        opening = prose(page.read_text(encoding="utf-8")).split("\n# ")[1].split("\n## ")[0]
+    def test_it_says_what_the_reader_will_do_and_need(self, page):
+        opening = prose(page.read_text("utf-8")).split("\n# ")[1].split("\n## ")[0]
         assert "\nYou will " in opening
         assert "\nYou need " in opening
 
     @EVERY_LESSON
-    def test_its_sections_stand_in_order(self, page: Path) -> None:
-        found = re.findall(r"^## (.+)$", page.read_text(encoding="utf-8"), re.M)
+    def test_its_sections_stand_in_order(self, page):
+        found = re.findall(r"^## (.+)$", page.read_text("utf-8"), re.M)
         expected = list(SECTIONS)
         if page.parent.name == "analogies":  # what goes wrong with an analogy is that it ends
             expected[1] = "Where it breaks"
         assert [title for title in found if title in {*SECTIONS, *expected}] == expected
 
     @EVERY_LESSON
-    def test_it_has_a_figure_and_a_labeled_equation(self, page: Path) -> None:
-        text = page.read_text(encoding="utf-8")
+    def test_it_has_a_figure_and_a_labeled_equation(self, page):
+        text = page.read_text("utf-8")
         assert f"name: fig-{page.stem}-" in text
         assert re.search(r"^\$\$ \(eq-[a-z-]+\)$", text, re.M)
 
     @EVERY_LESSON
-    def test_it_has_two_to_five_exercises_each_with_a_hidden_solution(self, page: Path) -> None:
-        text = page.read_text(encoding="utf-8")
+    def test_it_has_two_to_five_exercises_each_with_a_hidden_solution(self, page):
+        text = page.read_text("utf-8")
         exercises = re.findall(r"\{exercise-start\}\n:label: (ex-[\w-]+)", text)
         solutions = re.findall(r"\{solution-start\} (ex-[\w-]+)\n:class: dropdown", text)
         assert 2 <= len(exercises) <= 5
@@ -155,32 +150,30 @@ class TestLessons:
         assert all(name.startswith(f"ex-{page.stem}-") for name in exercises)
 
     @EVERY_LESSON
-    def test_some_solution_runs(self, page: Path) -> None:
-        text = page.read_text(encoding="utf-8")
+    def test_some_solution_runs(self, page):
+        text = page.read_text("utf-8")
         solutions = re.findall(r"\{solution-start\}.*?\{solution-end\}", text, re.S)
         assert any("{code-cell}" in solution for solution in solutions)
 
     @EVERY_LESSON
-    def test_it_cites_a_source(self, page: Path) -> None:
-        assert "{cite:" in page.read_text(encoding="utf-8")
+    def test_it_cites_a_source(self, page):
+        assert "{cite:" in page.read_text("utf-8")
 
 
 class TestApiPages:
-    def test_every_public_name_is_described_once(self) -> None:
+    def test_every_public_name_is_described_once(self):
         import selfattn_ref
         from selfattn_ref.worked_examples import recipes
 
         folder = BOOK / "reference" / "api"
         described = []
         for page in folder.glob("*.md"):
-            described += re.findall(
-                r"auto(?:function|class):: (\w+)", page.read_text(encoding="utf-8")
-            )
+            described += re.findall(r"auto(?:function|class):: (\w+)", page.read_text("utf-8"))
         examples = ["Call", "WorkedExample", "WorkedExampleMismatch", "cases", "ids", "load"]
         public = [*selfattn_ref.__all__, *examples, "Slip", "matrix", *recipes.__all__]
         assert sorted(described) == sorted(public)
 
-    def test_every_module_has_a_page_of_its_name(self) -> None:
+    def test_every_module_has_a_page_of_its_name(self):
         modules = {
             path.stem
             for path in (ROOT / "selfattn_ref").glob("[a-z]*")

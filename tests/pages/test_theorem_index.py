@@ -12,7 +12,7 @@ SETTINGS = get_default_settings()
 
 
 class TestWhatItSays:
-    def test_it_is_the_whole_statement_without_a_second_anchor(self) -> None:
+    def test_it_is_the_whole_statement_without_a_second_anchor(self):
         page = new_document("page", SETTINGS)
         formula = nodes.math_block("", "a = b", label="eq-a", number=1, ids=["equation-eq-a"])
         item = nodes.list_item("", nodes.paragraph("", "It is so."), ids=["so"])
@@ -26,8 +26,8 @@ class TestWhatItSays:
 
 
 class TestUses:
-    def test_what_a_statement_and_its_proof_refer_to_and_who_else_names_it(self) -> None:
-        def named(label: str) -> nodes.paragraph:
+    def test_what_a_statement_and_its_proof_refer_to_and_who_else_names_it(self):
+        def named(label):
             xref = addnodes.pending_xref("", refdomain="prf", reftarget=label)
             return nodes.paragraph("", "", xref)
 

@@ -3,7 +3,6 @@
 import ast
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,11 @@ STATED = re.compile(r"\{prf:(theorem|lemma|corollary|proposition)\}.*\n:label: (
 CHECKED_BY = re.compile(r"Checked by `(tests/theorems/test_\w+\.py)::(\w+)`")
 
 
-def statements() -> list[tuple[Path, str, str]]:
+def statements():
     """Return page, label and the text up to the next statement, for every theorem."""
     found = []
     for page in pages():
-        text = page.read_text(encoding="utf-8")
+        text = page.read_text("utf-8")
         for match in STATED.finditer(text):
             following = STATED.search(text, match.end())
             end = following.start() if following else len(text)
@@ -26,11 +25,11 @@ def statements() -> list[tuple[Path, str, str]]:
 
 
 @cache
-def checks() -> dict[tuple[str, str], str]:
+def checks():
     """Return the docstring of every class of the theorem tests, by file and name."""
     found = {}
     for path in sorted((ROOT / "tests" / "theorems").glob("test_*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
                 name = path.relative_to(ROOT).as_posix()
                 found[name, node.name] = ast.get_docstring(node) or ""
@@ -44,20 +43,20 @@ EVERY_STATEMENT = pytest.mark.parametrize(
 
 
 class TestTheorems:
-    def test_labels_are_distinct(self) -> None:
+    def test_labels_are_distinct(self):
         labels = [label for _, label, _ in STATEMENTS]
         assert len(set(labels)) == len(labels) > 0
 
     @EVERY_STATEMENT
-    def test_a_theorem_has_a_proof(self, page: Path, label: str, text: str) -> None:
+    def test_a_theorem_has_a_proof(self, page, label, text):
         assert "{prf:proof}" in text, f"{relative(page)}: {label} has no proof"
 
     @EVERY_STATEMENT
-    def test_a_theorem_names_a_test_that_names_it(self, page: Path, label: str, text: str) -> None:
+    def test_a_theorem_names_a_test_that_names_it(self, page, label, text):
         named = CHECKED_BY.search(text)
         assert named, f"{relative(page)}: {label} names no test"
         assert checks().get((named[1], named[2]), "").startswith(f"{label}:")
 
     @pytest.mark.parametrize("place", checks(), ids=lambda place: place[1])
-    def test_a_test_names_a_theorem_of_the_book(self, place: tuple[str, str]) -> None:
+    def test_a_test_names_a_theorem_of_the_book(self, place):
         assert checks()[place].split(":")[0] in {label for _, label, _ in STATEMENTS}

@@ -1,9 +1,7 @@
 """Small books take seconds each: one is built when a test of its module first asks for it."""
 
 import subprocess
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -13,13 +11,11 @@ Built = subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
-def small_book(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], tuple[Path, Built]]:
+def small_book(request, tmp_path_factory):
     """Return what gives the folder of one of the module's `BOOKS`, and what its build said."""
 
     @cache
-    def built(name: str) -> tuple[Path, Built]:
+    def built(name):
         folder = tmp_path_factory.mktemp("books") / name
         return folder, build(folder, request.module.BOOKS[name])
 

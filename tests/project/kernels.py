@@ -8,7 +8,7 @@ from press.seams import Worker
 from tests.pages.sources import BOOK
 
 
-def test_what_a_slow_cell_prints_comes_in_one_piece() -> None:
+def test_what_a_slow_cell_prints_comes_in_one_piece():
     code = (
         "import time\nfor wait in (0.3, 0.3, 0):\n    print(1, end=' ')\n"
         "    time.sleep(wait)\n    print(2)"

@@ -1,8 +1,6 @@
 """A lesson is written as the blocks of the book: one build of a small book, read as HTML."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup, Tag
@@ -51,7 +49,7 @@ Seen.
 """
 
 
-def lesson(name: str, level: str) -> str:
+def lesson(name, level):
     header = HEADER.replace("kernelspec", f"question: Is it?\nlevel: {level}\nkernelspec")
     return header + LESSON.format(name=name)
 
@@ -66,31 +64,29 @@ BOOKS = {
 
 
 @pytest.fixture
-def site(small_book: Callable[[str], Any]) -> Path:
+def site(small_book):
     folder, _ = small_book("lesson")
     return Path(folder, "_build", "new", "html")  # it lacks pages, and so it is no site
 
 
-def read(site: Path, name: str) -> Tag:
+def read(site, name):
     main = BeautifulSoup((site / name).read_text("utf-8"), "lxml").find("main")
     assert isinstance(main, Tag)
     return main
 
 
-def test_cells_that_two_pages_have_in_common_are_executed_once(
-    small_book: Callable[[str], Any],
-) -> None:
+def test_cells_that_two_pages_have_in_common_are_executed_once(small_book):
     _, built = small_book("lesson")
     assert built.stdout.count("Execution Successful") == 1
     assert built.stdout.count("Using cached notebook") == 2
 
 
 class TestLesson:
-    def test_its_address_has_no_folder_of_the_sources(self, site: Path) -> None:
+    def test_its_address_has_no_folder_of_the_sources(self, site):
         assert (site / "concepts" / "first.html").is_file()
         assert not (site / "book").exists()
 
-    def test_question_promise_and_level_stand_at_its_head(self, site: Path) -> None:
+    def test_question_promise_and_level_stand_at_its_head(self, site):
         main = read(site, "concepts/second.html")
         assert main.select_one(".kicker").text == "Is it?"
         names = [b.text for b in main.select(".facts strong")]
@@ -100,7 +96,7 @@ class TestLesson:
         )
         assert (site / "concepts" / main.select_one(".facts a:last-child")["href"]).is_file()
 
-    def test_a_statement_has_its_title_and_a_link_to_its_test(self, site: Path) -> None:
+    def test_a_statement_has_its_title_and_a_link_to_its_test(self, site):
         head = read(site, "concepts/first.html").select_one("#thm-first p.head")
         assert head.select_one(".kind").text == "Theorem 1"
         assert head.select_one(".title").text == "One is one"
@@ -108,7 +104,7 @@ class TestLesson:
         assert link == "../tests/theorems/test_concepts.html#TestConvexHull"
         assert "Checked by" not in read(site, "concepts/first.html").text
 
-    def test_a_statement_can_be_cited_beside_its_title(self, site: Path) -> None:
+    def test_a_statement_can_be_cited_beside_its_title(self, site):
         statement = read(site, "concepts/first.html").select_one("#thm-first")
         button = statement.select_one("p.head button")
         assert button.text == "cite Theorem 1"
@@ -118,7 +114,7 @@ class TestLesson:
         assert "“Theorem 1 (One is one).” In “A lesson”, " in opened.pre.text
         assert opened.pre.text.endswith(" concepts/first.html#thm-first")
 
-    def test_a_proof_is_folded_at_level_one_only(self, site: Path) -> None:
+    def test_a_proof_is_folded_at_level_one_only(self, site):
         first, second = (read(site, f"concepts/{n}.html") for n in ("first", "second"))
         assert not first.select_one("details.proof").has_attr("open")
         assert second.select_one("details.proof").has_attr("open")
@@ -126,23 +122,23 @@ class TestLesson:
             "Proof of theorem 1 By looking.∎"
         )
 
-    def test_a_check_is_a_link_to_its_example_and_no_output(self, site: Path) -> None:
+    def test_a_check_is_a_link_to_its_example_and_no_output(self, site):
         cell = read(site, "concepts/first.html").select_one(".cell")
         assert cell.select_one(".check a")["href"] == "../SA005/index.html"
         assert "1 number" in cell.select_one(".check a").text
         assert cell.select_one(".cell_output") is None
 
-    def test_of_code_only_what_has_a_color_is_marked(self, site: Path) -> None:
+    def test_of_code_only_what_has_a_color_is_marked(self, site):
         code = read(site, "concepts/first.html").select_one(".cell_input pre, .folded pre")
         marked = [(mark["class"], mark.text) for mark in code.select("span[class]")]
         assert marked == [(["kn"], "from"), (["kn"], "import"), (["s2"], '"SA005"')]
 
-    def test_a_solution_is_folded_under_the_name_of_its_exercise(self, site: Path) -> None:
+    def test_a_solution_is_folded_under_the_name_of_its_exercise(self, site):
         solution = read(site, "concepts/first.html").select_one("details.solution")
         assert solution.select_one("#ex-first-answer").text == "Seen."
         assert not solution.has_attr("open")
 
-    def test_the_first_mention_of_a_source_has_a_note(self, site: Path) -> None:
+    def test_the_first_mention_of_a_source_has_a_note(self, site):
         note = read(site, "concepts/first.html").select_one(".notes details")
         assert note.summary.text == "Vaswani et al., 2017"
         assert "Attention Is All You Need" in note.text

@@ -17,13 +17,13 @@ CALLS = f'class TestTheData:\n    def {CALLING}(self):\n        """Stand for all
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
 
 
-def build(folder: Path, pages: dict[str, tuple[str, str]]) -> subprocess.CompletedProcess[str]:
+def build(folder, pages):
     """Build a book of the given pages as `make book` does."""
     write(folder, pages)
     return rebuild(folder)
 
 
-def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
+def write(folder, pages):
     """Write the sources of a book of the given pages.
 
     It has few of the worked examples and of the tests: the site shows each of them.
@@ -85,7 +85,7 @@ def write(folder: Path, pages: dict[str, tuple[str, str]]) -> None:
     (folder / "_toc.yml").write_text(f"format: jb-book\nroot: book/index\nchapters:\n{chapters}")
 
 
-def rebuild(folder: Path) -> subprocess.CompletedProcess[str]:
+def rebuild(folder):
     """Build a book where needed."""
     environment = os.environ | {"PYTHONPATH": ""}
     return subprocess.run(

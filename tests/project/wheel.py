@@ -17,7 +17,7 @@ from press.site.addresses import address
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import ROOT
-from tests.pages.test_trying import taken_along
+from tests.pages.test_downloads import taken_along
 from tests.project.rehearsal import copied
 
 USE = """

@@ -18,9 +18,7 @@ class TestNumber:
             (2.5, 2, "2.50"),
         ],
     )
-    def test_it_is_rounded_with_a_true_minus_sign(
-        self, value: float, digits: int, text: str
-    ) -> None:
+    def test_it_is_rounded_with_a_true_minus_sign(self, value, digits, text):
         assert glue.number(value, digits) == text
 
 
@@ -30,9 +28,7 @@ class TestSay:
         [(0.12345, "0.12"), (0.1, "0.10"), (7, "7"), (np.int64(3), "3"), (np.float32(0.5), "0.50"),
          ("word", "word"), (np.array([1, -2.0]), "(1.00, −2.00)")],
     )  # fmt: skip
-    def test_a_value_becomes_the_text_of_the_sentence(
-        self, value: object, text: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_value_becomes_the_text_of_the_sentence(self, value, text, monkeypatch):
         said = {}
         monkeypatch.setattr(glue, "glue", lambda name, shown, display: said.update({name: shown}))
         glue.say(2, it=value)

@@ -16,7 +16,7 @@ import selfattn_ref
 from press.example import downloads, slip_catalog, snippets
 from press.site import library
 from press.site.library import WHEEL
-from selfattn_ref.worked_examples import WorkedExample, WorkedExampleMismatch, ids, load, slips
+from selfattn_ref.worked_examples import WorkedExampleMismatch, ids, load, slips
 
 WORK: Any = SimpleNamespace(  # as much of one as a notebook needs
     url="https://book.test/SA016/", sentence=lambda: "A sentence.", bibtex=lambda: "@misc{key}"
@@ -26,27 +26,27 @@ CALLING = [name for name in ids() if load(name).calls]
 
 class TestSnippets:
     @pytest.mark.parametrize("name", CALLING)
-    def test_their_lines_fit_the_page(self, name: str) -> None:
+    def test_their_lines_fit_the_page(self, name):
         for lines in snippets.snippets(name).values():
             assert max(map(len, lines.splitlines())) <= snippets.WIDTH
 
     @pytest.mark.parametrize("name", CALLING)
-    def test_the_lines_for_numpy_test_a_function(self, name: str) -> None:
+    def test_the_lines_for_numpy_test_a_function(self, name):
         lines = snippets.snippets(name)["NumPy"]
         mine = lines.rpartition("test(")[2].rstrip(")")
         theirs = snippets.ATTENTION if mine == "my_attention" else mine.removeprefix("my_")
-        names: dict[str, Any] = {mine: getattr(selfattn_ref, theirs)}
+        names = {mine: getattr(selfattn_ref, theirs)}
         with contextlib.redirect_stdout(io.StringIO()) as said:
             exec(lines, names)
         assert said.getvalue().startswith(f"{name} checked: ")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return taken_along(tmp_path_factory.mktemp("site"))
 
 
-def taken_along(site: Path) -> Path:
+def taken_along(site):
     """Put into the site what the build puts there to be taken along; return the folder."""
     for name in ids():
         downloads.write_notebook(built_into(site), name, WORK)
@@ -54,18 +54,18 @@ def taken_along(site: Path) -> Path:
     return site / "examples"
 
 
-def built_into(site: Path, baseurl: str = "") -> Any:
+def built_into(site, baseurl=""):
     config = SimpleNamespace(html_baseurl=baseurl, reread=[])
     return SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format="html"), config=config)
 
 
 class TestFiles:
-    def test_every_link_of_an_example_leads_to_a_file(self, folder: Path) -> None:
+    def test_every_link_of_an_example_leads_to_a_file(self, folder):
         for name in ids():
             for link in downloads.buttons(name).split('href="../examples/')[1:]:
                 assert (folder / link.partition('"')[0]).is_file()
 
-    def test_the_archive_has_them_all(self, folder: Path) -> None:
+    def test_the_archive_has_them_all(self, folder):
         with zipfile.ZipFile(folder / downloads.ARCHIVE) as files:
             names = {Path(name).name for name in files.namelist()}
         assert names == {path.name for path in folder.iterdir()} - {downloads.ARCHIVE}
@@ -74,7 +74,7 @@ class TestFiles:
 
 
 class TestInstalling:
-    def test_a_page_links_the_file_that_its_line_installs(self, folder: Path) -> None:
+    def test_a_page_links_the_file_that_its_line_installs(self, folder):
         here, there = (
             library.how_to_install(base, "../../") for base in ("", "https://book.test/of")
         )
@@ -88,10 +88,10 @@ class TestInstalling:
 
 class TestNotebooks:
     @pytest.mark.parametrize("name", ids())
-    def test_every_cell_runs_and_says_that_all_agrees(self, folder: Path, name: str) -> None:
+    def test_every_cell_runs_and_says_that_all_agrees(self, folder, name):
         notebook = nbformat.read(folder / f"{name}.ipynb", as_version=4)
         nbformat.validate(notebook)
-        names: dict[str, Any] = {}
+        names = {}
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             for cell in notebook.cells:
@@ -104,18 +104,14 @@ class TestNotebooks:
         assert said.getvalue().count(f"{name} checked: ") == len(asked)
         assert bool(asked) == bool(example.calls)
 
-    def test_a_wrong_library_is_noticed(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_wrong_library_is_noticed(self, folder, monkeypatch):
         cells = nbformat.read(folder / "SA005.ipynb", as_version=4).cells
         code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
         monkeypatch.setattr(selfattn_ref, "softmax", lambda x: np.exp(x))
         with pytest.raises(WorkedExampleMismatch, match="SA005"):
             exec(code, {})
 
-    def test_it_installs_the_library_of_its_site_and_cites_the_example(
-        self, tmp_path: Path
-    ) -> None:
+    def test_it_installs_the_library_of_its_site_and_cites_the_example(self, tmp_path):
         downloads.write_notebook(built_into(tmp_path, "https://book.test"), "SA016", WORK)
         cells = nbformat.read(tmp_path / "examples" / "SA016.ipynb", as_version=4).cells
         assert f"# %pip install https://book.test/examples/{WHEEL}" in cells[1].source
@@ -123,11 +119,11 @@ class TestNotebooks:
         assert cells[-1].source.endswith("A sentence.\n\n```bibtex\n@misc{key}\n```")
 
 
-def calls_of(example: WorkedExample) -> str:
+def calls_of(example):
     return snippets.tested(example)[0] if example.calls else ""
 
 
-def test_what_an_example_catches_is_what_the_catalog_says() -> None:
+def test_what_an_example_catches_is_what_the_catalog_says():
     caught = slip_catalog.slips_of()
     assert {slip.id for found in caught.values() for slip in found} == set(slips.SLIPS)
     for name, calls in slip_catalog.matrix().items():

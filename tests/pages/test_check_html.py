@@ -1,7 +1,5 @@
 """The checks of the built site notice what they are for."""
 
-from pathlib import Path
-
 import pytest
 
 from press.build.check_html import POLICY, check_frames, check_site
@@ -15,7 +13,7 @@ GOOD = """<!doctype html><html><head><link rel="stylesheet" href="style.css"></h
 OTHER = '<html><body><main><p id="there">x</p></main></body></html>'
 
 
-def site(folder: Path, page: str) -> Path:
+def site(folder, page):
     (folder / "sub").mkdir()
     (folder / "sub" / "index.html").write_text(OTHER)
     (folder / "other.html").write_text(OTHER)
@@ -25,7 +23,7 @@ def site(folder: Path, page: str) -> Path:
 
 
 class TestCheckSite:
-    def test_a_good_site_has_no_problem(self, tmp_path: Path) -> None:
+    def test_a_good_site_has_no_problem(self, tmp_path):
         assert check_site(site(tmp_path, GOOD)) == []
 
     @pytest.mark.parametrize(
@@ -46,29 +44,27 @@ class TestCheckSite:
             ("<h1", "pip install ./a-1.whl<h1", "installs what is not here: ./a-1.whl"),
         ],
     )
-    def test_a_defect_is_named_with_its_page(
-        self, tmp_path: Path, good: str, bad: str, problem: str
-    ) -> None:
+    def test_a_defect_is_named_with_its_page(self, tmp_path, good, bad, problem):
         assert good in GOOD
         (found,) = check_site(site(tmp_path, GOOD.replace(good, bad)))
         assert found.startswith("page.html: ")
         assert problem in found
 
     @pytest.mark.parametrize("where", ["./", "https://book.test/examples/"])
-    def test_what_is_installed_is_a_file_of_the_site(self, tmp_path: Path, where: str) -> None:
+    def test_what_is_installed_is_a_file_of_the_site(self, tmp_path, where):
         there = site(tmp_path, GOOD.replace("<h1", f"<p>pip install {where}a-2.whl</p><h1"))
         assert len(check_site(there)) == 1
         (there / "examples").mkdir()
         (there / "examples" / "a-2.whl").touch()
         assert check_site(there) == []
 
-    def test_a_notebook_installs_no_other_file_either(self, tmp_path: Path) -> None:
+    def test_a_notebook_installs_no_other_file_either(self, tmp_path):
         (tmp_path / "a.ipynb").write_text('["# %pip install selfattn_ref\\n"]')
         assert check_site(site(tmp_path, GOOD)) == [
             "a.ipynb: installs what is not here: selfattn_ref"
         ]
 
-    def test_an_empty_site_is_a_problem(self, tmp_path: Path) -> None:
+    def test_an_empty_site_is_a_problem(self, tmp_path):
         assert check_site(tmp_path) == [f"{tmp_path}: no page was built"]
 
 
@@ -81,8 +77,13 @@ FRAMED = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 
 
 class TestCheckFrames:
-    def test_a_good_frame_has_no_flaw(self, tmp_path: Path) -> None:
+    def test_a_good_frame_has_no_flaw(self, tmp_path):
         (tmp_path / "page.html").write_text(FRAMED)
+        assert check_frames(tmp_path) == []
+
+    def test_data_that_no_browser_runs_is_no_script(self, tmp_path):
+        data = '<script type="application/ld+json">{"@type": "Book"}</script></head>'
+        (tmp_path / "page.html").write_text(FRAMED.replace("</head>", data))
         assert check_frames(tmp_path) == []
 
     @pytest.mark.parametrize(
@@ -95,21 +96,19 @@ class TestCheckFrames:
             ('<meta charset="utf-8">', '<script src="early.js"></script>', "does not stand before"),
         ],
     )
-    def test_a_flaw_is_named_with_its_page(
-        self, tmp_path: Path, good: str, bad: str, flaw: str
-    ) -> None:
+    def test_a_flaw_is_named_with_its_page(self, tmp_path, good, bad, flaw):
         assert good in FRAMED
         (tmp_path / "page.html").write_text(FRAMED.replace(good, bad))
         (found,) = check_frames(tmp_path)
         assert found.startswith("page.html: ")
         assert flaw in found
 
-    def test_two_pages_with_one_title_are_a_flaw(self, tmp_path: Path) -> None:
+    def test_two_pages_with_one_title_are_a_flaw(self, tmp_path):
         for name in ("page.html", "other.html"):
             (tmp_path / name).write_text(FRAMED)
         assert check_frames(tmp_path) == ["2 pages have the title 'One'"]
 
-    def test_an_address_that_begins_with_book_is_a_flaw(self, tmp_path: Path) -> None:
+    def test_an_address_that_begins_with_book_is_a_flaw(self, tmp_path):
         (tmp_path / "book").mkdir()
         (tmp_path / "book" / "page.html").write_text(FRAMED)
         (found,) = check_frames(tmp_path)
