@@ -11,14 +11,7 @@ import pytest
 
 import selfattn_ref
 from derivations import documents
-from selfattn_ref.worked_examples import (
-    Tolerance,
-    WorkedExampleMismatch,
-    _calls,
-    cases,
-    ids,
-    load,
-)
+from selfattn_ref.worked_examples import Tolerance, WorkedExampleMismatch, _calls, cases, ids, load
 from selfattn_ref.worked_examples._digest import digest
 from tests.examples.each import IN_USE, arrays, each
 from tests.examples.test_data import DOCUMENTS

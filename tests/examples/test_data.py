@@ -392,7 +392,7 @@ class TestCommandLine:
     def test_a_released_example_is_not_overwritten(self, copy, capsys):
         path, before = copy["data"] / "SA004.json", read_ledger(copy["ledger"])
         changed = TEXTS["SA004"].replace("0.7, 0.8, 0.9", "0.7, 0.8, 0.8")
-        path.write_text(changed, encoding="utf-8")
+        path.write_text(changed, "utf-8")
         assert main(["--write", "SA004"], **copy) == 1
         assert path.read_text("utf-8") == changed
         assert main(["--release", "SA004"], **copy) == 1

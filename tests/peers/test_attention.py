@@ -90,8 +90,7 @@ class TestForward:
         compare(library, PEERS[library].inputs(dtype, **sizes))
 
     @pytest.mark.parametrize(
-        "library, lead",
-        [("PyTorch", ()), ("PyTorch", (H,)), ("PyTorch", (2, B, H)), ("JAX", (H,))],
+        "library, lead", [("PyTorch", ()), ("PyTorch", (H,)), ("PyTorch", (2, B, H)), ("JAX", (H,))]
     )
     def test_agrees_with_other_leading_axes(self, library, lead):
         for dtype in FLOATS:
@@ -197,10 +196,7 @@ def jax_formula(query, key, value, bias=None, *, mask=None, scale=None, causal=F
     return jnp.einsum("...ij,...jc->...ic", weights, value)
 
 
-DERIVATIVES = {
-    "PyTorch": (torch_derivatives, torch_formula),
-    "JAX": (jax_derivatives, jax_formula),
-}
+DERIVATIVES = {"PyTorch": (torch_derivatives, torch_formula), "JAX": (jax_derivatives, jax_formula)}
 EACH = pytest.mark.parametrize("library", DERIVATIVES)
 VJPS = [sa.scaled_dot_product_attention_vjp, sa.streaming_attention_vjp]
 

@@ -336,10 +336,7 @@ def modes(library, row):
     if row == "layout":
         return {"default": lambda: layout(NATIVE_LAYOUTS[library])}
     if row == "float64" and library == "JAX":
-        return {
-            "default": partial(jax_double, False),
-            "jax_enable_x64": partial(jax_double, True),
-        }
+        return {"default": partial(jax_double, False), "jax_enable_x64": partial(jax_double, True)}
     attentions = ATTENTION[library]
     if "softmax_precision=FLOAT" in attentions and row != "float16, scores above 65504":
         attentions = {"default": attentions["default"]}
@@ -366,7 +363,7 @@ def test_the_cell_tells_what_the_library_does(library, row):
 class TestTable:
     def test_every_column_says_something_of_every_row_or_has_no_way_to(self):
         nothing_to_say = {
-            ("PyTorch MultiheadAttention", "softmax of −∞ alone"),  # it is not a softmax
+            ("PyTorch MultiheadAttention", "softmax of −∞ alone")  # it is not a softmax
         }
         every = {(library, row) for library in LIBRARIES for row in ROWS}
         assert every - set(CELLS) == nothing_to_say
@@ -387,13 +384,13 @@ class TestTable:
 
     def test_the_versions_are_those_that_are_pinned(self):
         root = pathlib.Path(__file__).parents[2]
-        text = (root / "requirements-peers.txt").read_text(encoding="utf-8")
+        text = (root / "requirements-peers.txt").read_text("utf-8")
         pins = dict(re.findall(r"^([a-z]+)==(\S+)$", text, flags=re.MULTILINE))
         assert {name: pins[name] for name in VERSIONS} == VERSIONS
 
     def test_the_numpy_is_that_of_the_library(self):
         root = pathlib.Path(__file__).parents[2]
         pinned = re.search(
-            r"^numpy==(\S+)", (root / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE
+            r"^numpy==(\S+)", (root / "requirements.txt").read_text("utf-8"), re.MULTILINE
         )
         assert np.__version__ == pinned[1]

@@ -49,12 +49,7 @@ class TestMultiHeadAttention:
             own[name].assign(weight.reshape(own[name].shape))
         theirs = np.asarray(layer(x, source, attention_mask=mask))
         ours = sa.multi_head_attention(
-            x,
-            source,
-            *weights,
-            num_heads=6,
-            num_key_value_heads=shared,
-            mask=mask[:, np.newaxis],
+            x, source, *weights, num_heads=6, num_key_value_heads=shared, mask=mask[:, np.newaxis]
         )
         what, size = "heads float32", np.abs(ours).max()
         agree("Keras", what, ours, theirs, eps=SINGLE, size=size, allowed=16)

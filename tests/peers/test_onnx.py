@@ -83,8 +83,7 @@ class TestMasks:
 class TestPieces:
     # ONNX Runtime has no rotary embedding in float64.
     @pytest.mark.parametrize(
-        "library, dtype",
-        [("ONNX", np.float32), ("ONNX", np.float64), ("ONNX Runtime", np.float32)],
+        "library, dtype", [("ONNX", np.float32), ("ONNX", np.float64), ("ONNX Runtime", np.float32)]
     )
     @pytest.mark.parametrize("interleaved", [False, True])
     def test_rotations_of_neighbors_and_of_halves(self, library, interleaved, dtype):

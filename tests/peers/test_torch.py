@@ -53,16 +53,6 @@ class TestScaledDotProductAttention:
         attention_agrees("PyTorch", streamed, theirs, arrays)
 
 
-class TestStreamingAttention:
-    @pytest.mark.parametrize("dtype", WIDE)
-    def test_agrees_with_masks_and_biases(self, dtype):
-        arrays = inputs(dtype, lead=(2,), queries=101, keys=211)
-        mask, bias = some_mask(2, 101, 211), normal(101, 211, seed=9, dtype=dtype)
-        ours = sa.streaming_attention(*arrays, mask=mask, bias=bias, block_size=31)
-        theirs = torch_attention(*arrays, mask=mask, bias=bias)
-        attention_agrees("PyTorch", ours, theirs, arrays, bias=bias)
-
-
 def projections(dtype, *widths, seed=20):
     """Return matrices of these shapes, small enough that their products stay moderate."""
     return [

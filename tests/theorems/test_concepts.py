@@ -81,8 +81,7 @@ class TestSoftmaxMaximizes:
         assert self.free_energy(other, scores, temperature) <= reached + 1e-12
 
     @given(
-        scores=st.lists(st.floats(-20, 20), min_size=1, max_size=6),
-        temperature=st.floats(0.1, 10),
+        scores=st.lists(st.floats(-20, 20), min_size=1, max_size=6), temperature=st.floats(0.1, 10)
     )
     def test_the_maximum_is_the_temperature_times_the_log_of_the_sum(self, scores, temperature):
         best = softmax(np.array(scores) / temperature).tolist()

@@ -112,10 +112,7 @@ class TestMeansThatAreNotZero:
 class TestRowsShareAQuery:
     """thm-rows-share-a-query: uncorrelated scores whose squares are correlated."""
 
-    @given(
-        st.lists(st.lists(small, min_size=2, max_size=2), min_size=1, max_size=4),
-        value_lists,
-    )
+    @given(st.lists(st.lists(small, min_size=2, max_size=2), min_size=1, max_size=4), value_lists)
     def test_it_holds_for_any_queries(self, queries, values):
         keys = all_vectors(centered(values), 2)
         sigma = variance(values)
