@@ -16,6 +16,11 @@ def normals(*shapes, seed=0, dtype=np.float64):
     return [normal(*shape, seed=(seed, i), dtype=dtype) for i, shape in enumerate(shapes)]
 
 
+def drawn(seed, *shape):
+    """Return normal numbers for a seed that comes first, as hypothesis draws it."""
+    return normal(*shape, seed=seed)
+
+
 def some(*shape, seed=0):
     """Return a mask that allows about six in ten."""
     return np.random.default_rng(seed).random(shape) < 0.6

@@ -28,13 +28,10 @@ from selfattn_ref import (
     self_attention_vjp,
     softmax,
 )
+from tests.support.arrays import drawn
 
 SEEDS = st.integers(0, 10**6)
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
-
-
-def normal(seed, *shape):
-    return np.random.default_rng(seed).normal(size=shape)
 
 
 def matrices(seed, width, value_width=None):
@@ -117,7 +114,7 @@ def deep(x, seed, width, depth, attend=causal):
             for head in range(2)
         ]
         side_by_side = np.concatenate(heads, axis=-1)
-        x = x + side_by_side @ normal(seed + level, side_by_side.shape[-1], width)
+        x = x + side_by_side @ drawn(seed + level, side_by_side.shape[-1], width)
         x = position_wise(x)
     return x
 
@@ -127,7 +124,7 @@ class TestPrefix:
 
     @given(SEEDS, st.integers(1, 6), st.integers(2, 4), st.integers(1, 4))
     def test_stacks_of_heads_sums_and_row_maps(self, seed, T, width, depth):
-        x = normal(seed, T, width)
+        x = drawn(seed, T, width)
         whole = deep(x, seed, width, depth)
         for n in range(1, T + 1):
             np.testing.assert_allclose(
@@ -136,7 +133,7 @@ class TestPrefix:
 
     @given(SEEDS, st.integers(1, 6))
     def test_queries_keys_and_values_may_go_by_position_and_scores_have_a_bias(self, seed, T):
-        x, w, bias = normal(seed, T, 4), matrices(seed + 1, 4), normal(seed + 2, T, T)
+        x, w, bias = drawn(seed, T, 4), matrices(seed + 1, 4), drawn(seed + 2, T, T)
 
         def attend(x):
             b = bias[: len(x), : len(x)]  # a number of i and j alone
@@ -146,7 +143,7 @@ class TestPrefix:
             np.testing.assert_allclose(attend(x)[:n], attend(x[:n]), **CLOSE)
 
     def test_positions_counted_from_the_end_break_it(self):
-        x, w = normal(0, 5, 4), matrices(1, 4)
+        x, w = drawn(0, 5, 4), matrices(1, 4)
 
         def attend(x):
             return scaled_dot_product_attention(*placed(x, w, range(len(x))[::-1]), causal=True)
@@ -154,7 +151,7 @@ class TestPrefix:
         assert not np.allclose(attend(x)[:4], attend(x[:4]))
 
     def test_a_bias_that_depends_on_the_length_breaks_it(self):
-        x = normal(0, 5, 4)
+        x = drawn(0, 5, 4)
 
         def attend(x):
             b = -((len(x) - 1.0 - np.arange(len(x))) ** 2)
@@ -163,7 +160,7 @@ class TestPrefix:
         assert not np.allclose(attend(x)[:4], attend(x[:4]))
 
     def test_without_the_mask_it_fails(self):
-        x, w = normal(0, 5, 3), matrices(1, 3)
+        x, w = drawn(0, 5, 3), matrices(1, 3)
         assert not np.allclose(self_attention(x, *w)[:4], self_attention(x[:4], *w))
         whole = deep(x, 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
         part = deep(x[:4], 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
@@ -184,16 +181,16 @@ class TestPrefix:
             assert all(same) == keeps
 
     def test_a_map_that_mixes_positions_breaks_it(self):
-        x, w = normal(0, 5, 3), matrices(1, 3)
+        x, w = drawn(0, 5, 3), matrices(1, 3)
         cut_last = causal(x - x.mean(axis=0), w)[:4]
         assert not np.allclose(cut_last, causal(x[:4] - x[:4].mean(axis=0), w))
 
     @given(SEEDS, st.integers(2, 6))
     def test_later_rows_get_no_gradient(self, seed, T):
-        x, w = normal(seed, T, 3), matrices(seed + 1, 3)
+        x, w = drawn(seed, T, 3), matrices(seed + 1, 3)
         for row in range(T):
             d_output = np.zeros((T, 3))
-            d_output[row] = normal(seed + 2, 3)
+            d_output[row] = drawn(seed + 2, 3)
             d_x = self_attention_vjp(x, *w, d_output, mask=causal_mask(T))[0]
             np.testing.assert_array_equal(d_x[row + 1 :], 0)
             assert np.abs(d_x[row]).max() > 0
@@ -204,7 +201,7 @@ class TestLastRow:
 
     @given(SEEDS, st.integers(1, 6), st.integers(1, 6), st.data())
     def test_rows_that_see_every_key_agree(self, seed, Tq, Tk, data):
-        query, key, value = normal(seed, Tq, 3), normal(seed + 1, Tk, 3), normal(seed + 2, Tk, 2)
+        query, key, value = drawn(seed, Tq, 3), drawn(seed + 1, Tk, 3), drawn(seed + 2, Tk, 2)
         mask = data.draw(hnp.arrays(np.bool_, (Tq, Tk)))
         mask[data.draw(st.integers(0, Tq - 1))] = True
         masked = scaled_dot_product_attention(query, key, value, mask=mask)
@@ -214,7 +211,7 @@ class TestLastRow:
 
     @given(SEEDS, st.integers(2, 6))
     def test_under_the_causal_mask_that_is_the_last_row_and_no_other(self, seed, T):
-        x, w = normal(seed, T, 4) / 2, matrices(seed + 1, 4)  # halved: no share rounds to 0
+        x, w = drawn(seed, T, 4) / 2, matrices(seed + 1, 4)  # halved: no share rounds to 0
         full, masked = self_attention(x, *w), causal(x, w)
         np.testing.assert_allclose(masked[-1], full[-1], **CLOSE)
         assert (np.abs(masked - full)[:-1].max(axis=-1) > 1e-12).all()
@@ -242,14 +239,14 @@ class TestUnmaskedEquivariant:
 
     @given(SEEDS, st.integers(1, 4))
     def test_for_every_permutation(self, seed, T):
-        x, w = normal(seed, T, 3), matrices(seed + 1, 3, 2)
+        x, w = drawn(seed, T, 3), matrices(seed + 1, 3, 2)
         for order in permutations(T):
             np.testing.assert_allclose(
                 self_attention(x[order], *w), self_attention(x, *w)[order], **CLOSE
             )
 
     def test_it_is_not_invariance(self):
-        x, w = normal(0, 3, 3), matrices(1, 3)
+        x, w = drawn(0, 3, 3), matrices(1, 3)
         moved = [order for order in permutations(3) if (order != np.arange(3)).any()]
         for order in moved:
             assert not np.allclose(self_attention(x[order], *w), self_attention(x, *w))
@@ -260,7 +257,7 @@ class TestNoSymmetry:
 
     @given(SEEDS, st.integers(2, 4), st.integers(1, 3))
     def test_no_permutation_but_the_identity_for_inputs_drawn_at_random(self, seed, T, width):
-        x, w = normal(seed, T, width) / 2, matrices(seed + 1, width)
+        x, w = drawn(seed, T, width) / 2, matrices(seed + 1, width)
         output = causal(x, w)
         for order in permutations(T):
             shuffled = causal(x[order], w)
@@ -287,7 +284,7 @@ class TestNoSymmetry:
         no_values = [w[0], w[1], np.zeros((2, 2))]
         for order in permutations(3):
             np.testing.assert_allclose(causal(equal_rows[order], w), causal(equal_rows, w)[order])
-            x = normal(1, 3, 2)
+            x = drawn(1, 3, 2)
             np.testing.assert_array_equal(causal(x[order], no_values), causal(x, no_values)[order])
 
 
@@ -296,13 +293,13 @@ class TestOrderOfThePast:
 
     @given(SEEDS, st.integers(1, 4))
     def test_permuting_the_rows_before_a_row_leaves_it(self, seed, T):
-        x, w = normal(seed, T + 1, 3), matrices(seed + 1, 3)
+        x, w = drawn(seed, T + 1, 3), matrices(seed + 1, 3)
         for order in permutations(T):
             shuffled = causal(x[[*order, T]], w)
             np.testing.assert_allclose(shuffled[T], causal(x, w)[T], **CLOSE)
 
     def test_scores_that_depend_on_positions_notice_it(self):
-        x, w = normal(0, 4, 3), matrices(1, 3)
+        x, w = drawn(0, 4, 3), matrices(1, 3)
         distance = np.subtract.outer(np.arange(4.0), np.arange(4.0))
         one, other = (
             self_attention(y, *w, causal=True, bias=-distance)[3] for y in (x, x[[1, 0, 2, 3]])
@@ -328,7 +325,7 @@ class TestTwoLayersOrder:
 
     @given(SEEDS, st.integers(3, 4), st.integers(1, 3))
     def test_for_inputs_and_matrices_drawn_at_random(self, seed, T, width):
-        x, w = normal(seed, T, width) / 2, [matrices(seed + k, width) for k in (1, 2)]
+        x, w = drawn(seed, T, width) / 2, [matrices(seed + k, width) for k in (1, 2)]
         last = causal(causal(x, w[0]), w[1])[-1]
         for order in permutations(T):
             if (order != np.arange(T)).any():
@@ -358,19 +355,19 @@ class TestPadding:
         real, T = np.array(real), len(real)
         mask = data.draw(hnp.arrays(np.bool_, (T, T)))
         mask[np.ix_(real, ~real)] = False
-        x = normal(seed, T, 3)
+        x = drawn(seed, T, 3)
         alone = self.stack(x[real], mask[np.ix_(real, real)], seed)
         np.testing.assert_allclose(self.stack(x, mask, seed)[real], alone, **CLOSE)
 
     def test_not_if_a_map_goes_by_the_length_of_the_array(self):
-        x, w = normal(0, 4, 3), matrices(1, 3)
+        x, w = drawn(0, 4, 3), matrices(1, 3)
         real = np.array([True, True, True, False])
         padded = self_attention(x * np.log(4), *w, mask=causal_mask(4) & real)
         alone = causal(x[real] * np.log(3), w)
         assert np.abs(padded[real] - alone).max() > 1e-3
 
     def test_not_if_a_map_goes_by_the_place_in_the_array(self):
-        x, w = normal(0, 4, 3), matrices(1, 3)
+        x, w = drawn(0, 4, 3), matrices(1, 3)
         real = np.array([False, True, True, True])
         padded = self_attention(x + np.arange(4.0)[:, None], *w, mask=causal_mask(4) & real)
         alone = causal(x[real] + np.arange(3.0)[:, None], w)
@@ -379,18 +376,18 @@ class TestPadding:
     @given(SEEDS, st.lists(st.booleans(), min_size=2, max_size=6))
     def test_padding_gets_no_gradient_from_a_loss_over_words(self, seed, real):
         real, T = np.array(real), len(real)
-        x, w = normal(seed, T, 3), matrices(seed + 1, 3)
-        d_output = np.where(real[:, np.newaxis], normal(seed + 2, T, 3), 0)
+        x, w = drawn(seed, T, 3), matrices(seed + 1, 3)
+        d_output = np.where(real[:, np.newaxis], drawn(seed + 2, T, 3), 0)
         d_x = self_attention_vjp(x, *w, d_output, mask=causal_mask(T) & real)[0]
         np.testing.assert_array_equal(d_x[~real], 0)
 
     def test_a_loss_that_drops_padded_targets_does_not_hide_padded_keys(self):
-        x, w = normal(0, 4, 3), matrices(1, 3)
+        x, w = drawn(0, 4, 3), matrices(1, 3)
         other = x.copy()
         other[0] += 1  # padding on the left
         assert np.abs(causal(x, w)[1:] - causal(other, w)[1:]).max() > 1e-3
         x[3] += 1  # padding on the right comes after every word
-        np.testing.assert_array_equal(causal(x, w)[:3], causal(normal(0, 4, 3), w)[:3])
+        np.testing.assert_array_equal(causal(x, w)[:3], causal(drawn(0, 4, 3), w)[:3])
 
 
 class TestCache:
@@ -439,13 +436,13 @@ class TestCache:
 
     @given(SEEDS, SIZES, st.integers(1, 3))
     def test_stacks_fed_in_pieces(self, seed, sizes, depth):
-        x, layers = normal(seed, sum(sizes), 4), self.layers(seed + 1, depth)
+        x, layers = drawn(seed, sum(sizes), 4), self.layers(seed + 1, depth)
         full = self.full(x, layers)
         np.testing.assert_allclose(self.fed(x, sizes, layers), full, rtol=1e-7, atol=1e-8)
 
     @given(SEEDS, SIZES, st.integers(1, 3))
     def test_the_cache_of_the_library_fed_in_pieces(self, seed, sizes, depth):
-        x, layers = normal(seed, sum(sizes), 4), self.layers(seed + 1, depth)
+        x, layers = drawn(seed, sum(sizes), 4), self.layers(seed + 1, depth)
         caches = [[KeyValueCache() for _ in heads] for heads in layers]
         outputs, start = [], 0
         for size in sizes:
@@ -467,13 +464,13 @@ class TestCache:
         ],
     )
     def test_not_without_positions_or_with_another_mask(self, told):
-        x, layers = normal(0, 6, 4), self.layers(1, 1)
+        x, layers = drawn(0, 6, 4), self.layers(1, 1)
         full = self.full(x, layers)
         np.testing.assert_allclose(self.fed(x, [2, 3, 1], layers), full, **CLOSE)
         assert np.abs(self.fed(x, [2, 3, 1], layers, **told) - full).max() > 1e-3
 
     def test_without_a_mask_every_row_of_the_first_layer_and_keys_of_the_second_change(self):
-        x, w = normal(0, 4, 3), matrices(1, 3)
+        x, w = drawn(0, 4, 3), matrices(1, 3)
         before, after = self_attention(x[:3], *w), self_attention(x, *w)[:3]
         assert (np.abs(before - after).max(axis=1) > 1e-3).all()
         assert (np.abs(before @ w[1] - after @ w[1]).max(axis=1) > 1e-3).all()
@@ -515,8 +512,8 @@ class TestGenerationCost:
     @pytest.mark.parametrize("n", [1, 2, 5])
     @pytest.mark.parametrize("d_model, d_k, d_v", [(2, 3, 5), (1, 1, 1), (4, 2, 3)])
     def test_counts(self, n, d_model, d_k, d_v):
-        x = normal(n, n, d_model)
-        w = [normal(seed, d_model, width) for seed, width in enumerate((d_k, d_k, d_v))]
+        x = drawn(n, n, d_model)
+        w = [drawn(seed, d_model, width) for seed, width in enumerate((d_k, d_k, d_v))]
         expected = causal(x, w)
         x, w = counted(x), [counted(matrix) for matrix in w]
         keys, values = np.empty((0, d_k), object), np.empty((0, d_v), object)
@@ -556,7 +553,7 @@ class TestTextProbability:
 
     @given(SEEDS, st.integers(2, 3), st.integers(1, 3))
     def test_with_causal_attention(self, seed, V, n):
-        E, w, w_out = normal(seed, V, 3), matrices(seed + 1, 3), normal(seed + 2, 3, V)
+        E, w, w_out = drawn(seed, V, 3), matrices(seed + 1, 3), drawn(seed + 2, 3, V)
         total = sum_over_texts(E, w, w_out, n, causal_mask(n + 1))
         assert total == pytest.approx(1, rel=1e-10)
 
@@ -572,12 +569,12 @@ class TestTextProbability:
         assert total == 1
 
     def test_guesses_that_look_ahead_do_not(self):
-        E, w, w_out = normal(0, 3, 3), matrices(1, 3), normal(2, 3, 3)
+        E, w, w_out = drawn(0, 3, 3), matrices(1, 3), drawn(2, 3, 3)
         assert abs(sum_over_texts(E, w, w_out, 3, None) - 1) > 0.01
 
     @given(SEEDS, st.integers(1, 6))
     def test_a_text_has_the_probability_of_its_perplexity(self, seed, n):
-        logits = normal(seed, n, 4)
+        logits = drawn(seed, n, 4)
         targets = np.random.default_rng(seed).integers(0, 4, n)
         p = math.prod(
             math.exp(row[target]) / sum(math.exp(z) for z in row)

@@ -23,12 +23,9 @@ from selfattn_ref import (
     repeat_key_value_heads,
     scaled_dot_product_attention,
 )
+from tests.support.arrays import drawn
 
 SEEDS = st.integers(0, 10**6)
-
-
-def normal(seed, *shape):
-    return np.random.default_rng(seed).normal(size=shape)
 
 
 # Scores are powers of two times ln 2, so that every exponential is a power of two and a state is a
@@ -105,7 +102,7 @@ class TestStateOfAUnion:
 
     @given(SEEDS, st.integers(1, 5), st.integers(1, 9), st.data())
     def test_any_blocks_give_the_output_of_attention(self, seed, Tq, Tk, data):
-        query, key, value = normal(seed, Tq, 3), normal(seed + 1, Tk, 3), normal(seed + 2, Tk, 2)
+        query, key, value = drawn(seed, Tq, 3), drawn(seed + 1, Tk, 3), drawn(seed + 2, Tk, 2)
         block = np.array(data.draw(st.lists(st.integers(0, 3), min_size=Tk, max_size=Tk)))
         states = [attention_state(query, key[block == n], value[block == n]) for n in range(4)]
         whole = functools.reduce(AttentionState.merge, states)
@@ -159,7 +156,7 @@ class TestMerge:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_floats_stay_within_the_bound_that_the_page_names(self, seed):
-        query, key, value = (normal(seed + n, 60, 8) for n in range(3))
+        query, key, value = (drawn(seed + n, 60, 8) for n in range(3))
         states = [attention_state(query, key[j : j + 7], value[j : j + 7]) for j in range(0, 60, 7)]
         dense = scaled_dot_product_attention(query, key, value)
         size = np.einsum("ic,jc->ij", np.abs(query), np.abs(key)).max() / math.sqrt(8)
@@ -184,7 +181,7 @@ class Number(float):
 
 
 def numbers(*shape):
-    return np.vectorize(Number, otypes=[object])(normal(0, *shape))
+    return np.vectorize(Number, otypes=[object])(drawn(0, *shape))
 
 
 def multiplied(*arrays):

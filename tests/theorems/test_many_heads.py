@@ -11,13 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfattn_ref import multi_head_attention, scaled_dot_product_attention, softmax
+from tests.support.arrays import drawn
 
 SEEDS = st.integers(0, 10**6)
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
-
-
-def normal(seed, *shape):
-    return np.random.default_rng(seed).normal(size=shape)
 
 
 def head_by_head(x, w, heads):
@@ -70,7 +67,7 @@ class TestOneMixture:
 
     @given(SEEDS, st.integers(1, 5))
     def test_two_heads_with_the_same_weights_are_one(self, seed, T):
-        value, shares = normal(seed, T, 4), softmax(normal(seed + 1, T))
+        value, shares = drawn(seed, T, 4), softmax(drawn(seed + 1, T))
         halves = [shares @ value[:, :2], shares @ value[:, 2:]]
         np.testing.assert_allclose(np.concatenate(halves), shares @ value, **CLOSE)
 
@@ -80,7 +77,7 @@ class TestSumOverHeads:
 
     @given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(1, 5))
     def test_the_output_is_the_sum_of_what_the_heads_add(self, seed, heads, d_k, d_v, T):
-        x, w = normal(seed, T, 6), random_heads(seed + 1, heads, d_k, d_v)
+        x, w = drawn(seed, T, 6), random_heads(seed + 1, heads, d_k, d_v)
         added = [a @ x @ v @ o for a, v, o in head_by_head(x, w, heads)]
         output = multi_head_attention(x, x, *w, num_heads=heads)
         np.testing.assert_allclose(output, sum(added), **CLOSE)
@@ -105,7 +102,7 @@ class TestSumOverHeads:
 
     @given(SEEDS)
     def test_the_heads_may_stand_in_any_order(self, seed):
-        x, w = normal(seed, 4, 6), random_heads(seed + 1, 3, 2, 2)
+        x, w = drawn(seed, 4, 6), random_heads(seed + 1, 3, 2, 2)
         output = multi_head_attention(x, x, *w, num_heads=3)
         for order in itertools.permutations(range(3)):
             columns = [2 * h + i for h in order for i in range(2)]
@@ -115,7 +112,7 @@ class TestSumOverHeads:
             )
 
     def test_without_the_rows_of_the_output_matrix_the_order_matters(self):
-        x, w = normal(0, 4, 6), random_heads(1, 3, 2, 2)
+        x, w = drawn(0, 4, 6), random_heads(1, 3, 2, 2)
         columns = [2, 3, 0, 1, 4, 5]
         moved = [m[:, columns] for m in w[:3]] + [w[3]]
         one, other = (multi_head_attention(x, x, *m, num_heads=3) for m in (w, moved))
@@ -141,7 +138,7 @@ class TestHeadCost:
     @pytest.mark.parametrize("heads", [1, 2, 4, 8])
     def test_every_multiplication_and_every_score_is_counted(self, T, d_model, heads):
         count, width = {"multiplications": 0, "scores": 0}, d_model // heads
-        x, w = normal(0, T, d_model), normal(1, 4, d_model, d_model)
+        x, w = drawn(0, T, d_model), drawn(1, 4, d_model, d_model)
         of = Counted(x, count)
         query, key, value = ((of @ Counted(matrix, count)).entries for matrix in w[:3])
         outputs = []
@@ -159,6 +156,6 @@ class TestHeadCost:
         )
 
     def test_one_head_is_plain_attention_and_a_product(self):
-        x, w = normal(0, 5, 8), normal(1, 4, 8, 8)
+        x, w = drawn(0, 5, 8), drawn(1, 4, 8, 8)
         plain = scaled_dot_product_attention(x @ w[0], x @ w[1], x @ w[2]) @ w[3]
         np.testing.assert_allclose(multi_head_attention(x, x, *w, num_heads=1), plain, **CLOSE)

@@ -19,18 +19,15 @@ from selfattn_ref import (
     self_attention,
     sinusoidal_encoding,
 )
+from tests.support.arrays import drawn
 
 SEEDS = st.integers(0, 10**6)
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
 
 
-def normal(seed, *shape):
-    return np.random.default_rng(seed).normal(size=shape)
-
-
 def stack(x, seed, mask=None, bias=None):
     """Two layers of two heads with residual sums, normalization and a small network of rows."""
-    w, inside, outside = normal(seed, 2, 4, 4, 4), normal(seed + 1, 4, 6), normal(seed + 2, 6, 4)
+    w, inside, outside = drawn(seed, 2, 4, 4, 4), drawn(seed + 1, 4, 6), drawn(seed + 2, 6, 4)
     for matrices in w:
         x = x + multi_head_attention(x, x, *matrices, num_heads=2, mask=mask, bias=bias)
         x = x + np.maximum(x @ inside, 0) @ outside
@@ -43,22 +40,22 @@ class TestMovesAlong:
 
     @given(SEEDS, st.permutations(range(5)))
     def test_words_masks_and_biases_move_together(self, seed, order):
-        x, mask = normal(seed, 5, 4), normal(seed + 1, 5, 5) > -0.5
-        bias = normal(seed + 2, 2, 5, 5)  # one for each head
+        x, mask = drawn(seed, 5, 4), drawn(seed + 1, 5, 5) > -0.5
+        bias = drawn(seed + 2, 2, 5, 5)  # one for each head
         both = np.ix_(order, order)
         moved = stack(x[order], seed, mask[both], bias[:, *both])
         np.testing.assert_allclose(moved, stack(x, seed, mask, bias)[order], rtol=1e-6, atol=1e-7)
 
     @given(SEEDS, st.permutations(range(5)), st.integers(0, 4))
     def test_without_a_mask_and_with_padding(self, seed, order, padding):
-        x, real = normal(seed, 5, 4), np.arange(5) < 5 - padding
+        x, real = drawn(seed, 5, 4), np.arange(5) < 5 - padding
         for mask, with_it in ((None, None), (real[np.newaxis], real[np.newaxis, order])):
             moved = stack(x[order], seed, with_it)
             np.testing.assert_allclose(moved, stack(x, seed, mask)[order], rtol=1e-6, atol=1e-7)
 
     @pytest.mark.parametrize("stays", ["a causal mask", "padding", "a bias", "an encoding"])
     def test_what_stays_in_its_place_is_noticed(self, stays):
-        x, order = normal(0, 5, 4), [4, 0, 2, 1, 3]
+        x, order = drawn(0, 5, 4), [4, 0, 2, 1, 3]
         mask = {"a causal mask": causal_mask(5), "padding": np.arange(5)[np.newaxis] < 3}.get(stays)
         bias = -abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
         bias = bias if stays == "a bias" else None
@@ -72,26 +69,26 @@ class TestMaskAlone:
 
     @given(SEEDS, st.integers(1, 8))
     def test_equal_rows_stay_equal_through_a_stack(self, seed, T):
-        x = np.tile(normal(seed, 4), (T, 1))
+        x = np.tile(drawn(seed, 4), (T, 1))
         out = stack(x, seed, causal_mask(T))
         np.testing.assert_allclose(out, np.tile(out[0], (T, 1)), rtol=1e-6, atol=1e-7)
 
     @given(SEEDS, st.integers(1, 8))
     def test_with_rotations_and_biases_they_stay_equal_too(self, seed, T):
-        x, (w_q, w_k, w_v) = np.tile(normal(seed, 4), (T, 1)), normal(seed + 1, 3, 4, 4)
+        x, (w_q, w_k, w_v) = np.tile(drawn(seed, 4), (T, 1)), drawn(seed + 1, 3, 4, 4)
         turned = [rotate_pairs(x @ w, np.arange(T), base=100) for w in (w_q, w_k)]
         bias = -np.subtract.outer(np.arange(T), np.arange(T)) / 2
         weights = attention_weights(scaled_scores(*turned) + bias, mask=causal_mask(T))
         np.testing.assert_allclose(weights @ (x @ w_v), x @ w_v, **CLOSE)
 
     def test_with_an_encoding_they_do_not(self):
-        out = stack(np.tile(normal(0, 4), (5, 1)) + sinusoidal_encoding(5, 4), 0, causal_mask(5))
+        out = stack(np.tile(drawn(0, 4), (5, 1)) + sinusoidal_encoding(5, 4), 0, causal_mask(5))
         assert np.ptp(out, axis=0).max() > 0.1
 
     @given(SEEDS, st.integers(1, 9))
     def test_a_mark_is_divided_by_the_number_of_words(self, seed, T):
         x = np.zeros((T, 3))
-        x[0] = normal(seed, 3)
+        x[0] = drawn(seed, 3)
         zeros = np.zeros((3, 3))
         out = self_attention(x, zeros, zeros, np.eye(3), causal=True)
         np.testing.assert_allclose(out, x[0] / np.arange(1, T + 1)[:, np.newaxis], rtol=1e-12)
@@ -142,7 +139,7 @@ class TestRotary:
 
     @given(SEEDS, st.integers(1, 4), PLACES, PLACES, st.booleans())
     def test_against_complex_numbers(self, seed, pairs, i, j, interleaved):
-        q, k = normal(seed, 2, 2 * pairs)
+        q, k = drawn(seed, 2, 2 * pairs)
         turned = [rotate_pairs(x[np.newaxis], [p], interleaved=interleaved)[0]
                   for x, p in ((q, i), (k, j))]  # fmt: skip
         first = slice(0, None, 2) if interleaved else slice(0, pairs)
@@ -158,7 +155,7 @@ class TestRotary:
             assert np.linalg.norm(y) == pytest.approx(np.linalg.norm(x))
 
     def test_to_turn_the_query_only_is_not_enough(self):
-        q, k = normal(0, 2, 4)
+        q, k = drawn(0, 2, 4)
         near, far = (rotate_pairs(q[np.newaxis], [i])[0] @ k for i in (3, 8))
         assert abs(near - far) > 0.1
 
@@ -168,7 +165,7 @@ class TestTwoLayouts:
 
     @given(SEEDS, st.integers(1, 5))
     def test_to_sort_and_to_rotate_commute(self, seed, pairs):
-        x, places = normal(seed, 4, 2 * pairs), np.arange(4)
+        x, places = drawn(seed, 4, 2 * pairs), np.arange(4)
         sort = np.r_[0 : 2 * pairs : 2, 1 : 2 * pairs : 2]
         np.testing.assert_allclose(
             rotate_pairs(x, places, interleaved=True)[:, sort],
@@ -178,14 +175,14 @@ class TestTwoLayouts:
 
     @given(SEEDS)
     def test_scores_of_sorted_matrices_are_those_of_the_other_program(self, seed):
-        x, places, w = normal(seed, 5, 6), np.arange(5), normal(seed + 1, 2, 6, 8)
+        x, places, w = drawn(seed, 5, 6), np.arange(5), drawn(seed + 1, 2, 6, 8)
         sort = [0, 2, 4, 6, 1, 3, 5, 7]
         trained = scaled_scores(*(rotate_pairs(x @ m, places, interleaved=True) for m in w))
         loaded = scaled_scores(*(rotate_pairs(x @ m[:, sort], places) for m in w))
         np.testing.assert_allclose(loaded, trained, **CLOSE)
 
     def test_unsorted_matrices_give_other_scores(self):
-        x, places, w = normal(0, 5, 6), np.arange(5), normal(1, 2, 6, 8)
+        x, places, w = drawn(0, 5, 6), np.arange(5), drawn(1, 2, 6, 8)
         trained, loaded = (
             scaled_scores(*(rotate_pairs(x @ m, places, interleaved=layout) for m in w))
             for layout in (True, False)
