@@ -81,11 +81,6 @@ class TestCheckFrames:
         (tmp_path / "page.html").write_text(FRAMED)
         assert check_frames(tmp_path) == []
 
-    def test_data_that_no_browser_runs_is_no_script(self, tmp_path):
-        data = '<script type="application/ld+json">{"@type": "Book"}</script></head>'
-        (tmp_path / "page.html").write_text(FRAMED.replace("</head>", data))
-        assert check_frames(tmp_path) == []
-
     @pytest.mark.parametrize(
         "good, bad, flaw",
         [

@@ -182,7 +182,7 @@ class TestFormats:
 
 class TestDate:
     def test_it_is_that_of_the_release_and_nothing_before(self, tmp_path):
-        citation.released.cache_clear()
+        commit.released.cache_clear()
         (tmp_path / "CITATION.cff").write_text("version: 1.0.0\n")
         assert commit.released(tmp_path) == ""
         commit.released.cache_clear()

@@ -1,8 +1,6 @@
 """Pages are executed again whenever something that they import has changed."""
 
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -64,16 +62,3 @@ class TestFingerprint:
 
     def test_what_the_cells_depend_on_is_an_input_of_the_build(self):
         assert all(any(d == i or d.startswith(f"{i}/") for i in INPUTS) for d in DEPENDENCIES)
-
-
-class TestSphinxIsStartedAhead:
-    def test_the_extensions_are_imported_before_a_build_is_asked_for(self):
-        program = (
-            "import sys\nfrom press.build.run_sphinx import import_extensions\n"
-            "import_extensions()\nprint(*sys.modules)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        imported = set(done.stdout.split())
-        assert {"myst_nb", "sphinx_proof", "sphinxcontrib.bibtex", "press.site.frame"} <= imported
