@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 from press.example import catalog, data, id_links, tables
 from press.example import page as example_page
+from press.site import sources
 from selfattn_ref import __version__ as VERSION
 from selfattn_ref.worked_examples import ids, load
-from tests.pages.sources import BOOK, ROOT
+from tests.pages.sources import BOOK, ROOT, lessons, relative
 
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 DOCUMENTS = {path.stem: json.loads(path.read_text("utf-8")) for path in DATA.glob("SA*.json")}
@@ -198,6 +201,14 @@ class TestCard:
         assert ">/SA016/<" in said
         assert ">https://book.test/SA016/<" in self.card("SA016", base="https://book.test")
 
+    def test_what_has_moved_from_a_page_is_where_its_old_address_leads(self):
+        for page, names in sources.MOVED.items():
+            before = sources.places((ROOT / f"{page}.py").read_text("utf-8"))
+            for old, to in names.items():
+                module, _, name = to.partition(".html#")
+                assert old not in before
+                assert name in sources.places((ROOT / f"{module}.py").read_text("utf-8"))
+
     def test_the_examples_before_and_after_are_a_step_away(self):
         assert re.findall(r'href="\.\./(SA\d+)/', self.card("SA016")) == ["SA015", "SA017"]
         first, *_, last = sorted(DOCUMENTS)
@@ -222,6 +233,37 @@ class TestCard:
 
 
 class TestFilters:
+    def test_every_example_has_the_part_and_the_level_of_the_page_that_teaches_it(self):
+        front = {path: path.read_text("utf-8").split("---\n")[1] for path in lessons()}
+        levels = {
+            relative(path): str(yaml.safe_load(text)["level"]) for path, text in front.items()
+        }
+        contents = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+        captions = {
+            chapter["file"].split("/")[1]: part["caption"]
+            for part in contents["parts"]
+            for chapter in part["chapters"]
+            if "file" in chapter
+        }
+        app: Any = SimpleNamespace(srcdir=str(ROOT))
+        app.env = SimpleNamespace(
+            external_site_map=parse_toc_yaml(ROOT / "_toc.yml"),
+            found_docs={f"book/{page}" for page in levels},
+            metadata={f"book/{page}": {"level": level} for page, level in levels.items()},
+        )
+        _, table = catalog.Catalog.content(app)
+        seen, caption = set(), ""
+        for row in table.findall(nodes.row):
+            if "part-row" in row["classes"]:
+                caption = row.astext()
+            elif (name := row[0].astext()) in DOCUMENTS:
+                seen.add(name)
+                page = DOCUMENTS[name]["page"]
+                level = [one[6:] for one in row["classes"] if one.startswith("level-")]
+                assert level == levels.get(page, "").split("–") * (page in levels), name
+                assert caption == captions[page.split("/")[0]], name
+        assert seen == {*DOCUMENTS}
+
     def test_a_row_has_a_class_for_all_that_it_is_found_by(self):
         facets = catalog.facets_of(DOCUMENTS["SA043"], "2–3")
         row = catalog.catalog_row(DOCUMENTS["SA043"], True, facets)

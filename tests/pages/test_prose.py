@@ -71,6 +71,11 @@ class TestProse:
     def test_no_reason_is_left_over(self, page):
         assert quoted(page) <= typed_decimals(page)
 
+    def test_a_typed_number_is_noticed(self, tmp_path):
+        page = tmp_path / "page.md"
+        page.write_text("The share is 0.573, or $0.427$, not {glue:text}`x` and not `1.5`.\n")
+        assert typed_decimals(page) == {"0.573", "0.427"}
+
     @EVERY_PAGE
     def test_it_uses_no_word_that_says_nothing_and_one_spelling(self, page):
         found = AVOIDED.findall(prose(page.read_text("utf-8")))
