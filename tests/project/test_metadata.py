@@ -182,7 +182,7 @@ class TestLayout:
 
 def sources(ending):
     """Return the files of the book and of its machine whose names end so."""
-    rooms = (ROOT / name for name in ("book", "press", "tools"))
+    rooms = (ROOT / name for name in ("book", "press"))
     return sorted(path for room in rooms if room.is_dir() for path in room.rglob(f"*{ending}"))
 
 
@@ -212,7 +212,7 @@ class TestStyle:
         assert len(found) > 100
         assert [one for one in found if one[-1] > 80] == []
 
-    @pytest.mark.parametrize("path", sorted(BOOK.rglob("*.css")), ids=lambda path: path.name)
+    @pytest.mark.parametrize("path", sources(".css"), ids=lambda path: path.name)
     def test_a_line_of_a_stylesheet_has_at_most_100_characters(self, path):
         lines = path.read_text("utf-8").splitlines()
         assert [line for line in lines if len(line) > 100] == []
