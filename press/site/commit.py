@@ -1,11 +1,10 @@
 """Name the commit that the sources are at, and the time that all files of the site bear."""
 
+import re
 import subprocess
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -13,8 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 @cache
 def released(root: Path = ROOT) -> str:
     """Return the day of the release as CITATION.cff gives it; nothing before there is one."""
-    citation = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
-    return str(citation.get("date-released", ""))
+    # Without a parser of YAML: the environment of the browser has none.
+    found = re.search(r"^date-released: (\S+)", (root / "CITATION.cff").read_text("utf-8"), re.M)
+    return found[1] if found else ""
 
 
 # The time of all files: that of the release or, where this version has none yet, always the same.

@@ -50,7 +50,8 @@ def write_assets(app: Sphinx) -> None:
     static.mkdir(parents=True, exist_ok=True)
     sheets = [(THEME / name).read_text("utf-8") for name in SHEETS]
     sheets = [font_faces_css(), css_variables(), *sheets]
-    (static / "page.css").write_text("\n".join(sheets), encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/|^ +", "", "\n".join(sheets), flags=re.S | re.M)
+    (static / "page.css").write_text(re.sub(r"\n+", "\n", text), encoding="utf-8")
     for name in ("page.js", "search.js", "catalog.js"):
         copy_script(THEME / name, static / name)
     shutil.copyfile(THEME / "favicon.svg", static / "favicon.svg")
