@@ -10,6 +10,7 @@ import math
 import operator
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,8 +23,11 @@ from selfattn_ref import (
     causal_mask,
     repeat_key_value_heads,
     scaled_dot_product_attention,
+    streaming_attention,
 )
+from selfattn_ref.worked_examples._tolerance import exponent
 from tests.support.arrays import drawn
+from tests.support.kernels import ADDING, FOLDING, Kernel, truth
 
 SEEDS = st.integers(0, 10**6)
 
@@ -154,16 +158,162 @@ class TestMerge:
 
         assert mean(mean(1, 2), 6) != mean(1, mean(2, 6))
 
-    @pytest.mark.parametrize("seed", range(5))
-    def test_floats_stay_within_the_bound_that_the_page_names(self, seed):
-        query, key, value = (drawn(seed + n, 60, 8) for n in range(3))
-        states = [attention_state(query, key[j : j + 7], value[j : j + 7]) for j in range(0, 60, 7)]
-        dense = scaled_dot_product_attention(query, key, value)
-        size = np.einsum("ic,jc->ij", np.abs(query), np.abs(key)).max() / math.sqrt(8)
-        bound = 4 * np.finfo(float).eps * (1 + size) * np.abs(value).max()
-        for order in (states, states[::-1], states[1::2] + states[::2]):
-            output = functools.reduce(AttentionState.merge, order).output
-            assert np.abs(output - dense).max() <= 2 * bound
+
+EPSILONS = {
+    "float64": (2.0**-52, 0.0),
+    "float32": (2.0**-23, 0.0),
+    "float16": (2.0**-23, 2.0**-10),
+    "bfloat16": (2.0**-23, 2.0**-7),
+}
+FLOATS = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
+FLOATS["bfloat16"] = ml_dtypes.bfloat16
+each_dtype = pytest.mark.parametrize("dtype", EPSILONS)
+
+
+def bound(dtype, query, key, value, *, merges=0, logarithms=False, cap=None, scale=1.0, bias=0.0):
+    """Return the bound of thm-rounding for each query, of weights and results stored in `dtype`."""
+    epsilon, stored = EPSILONS[dtype]
+    query, key, value = (np.abs(np.asarray(x).astype(float)) for x in (query, key, value))
+    n, d = key.shape
+    S = scale * (query @ key.T).max(axis=1, keepdims=True)
+    T, B, V = (S if cap is None else np.minimum(S, cap)), np.abs(bias).max(), value.max()
+    R = 2 * merges
+    if logarithms:
+        R = merges * (6 + (T + B + math.log(n)) / 2) + 11 * math.log(n)
+    steps = n + 2 + 4 * min(merges + 1, n - 1) + (d / 2 + 5) * S + 5 * T + 6 * B + R
+    E = epsilon * (steps + (0 if cap is None else 7 * T))
+    E = E + stored / 2 + (n * 2.0**-25 if dtype == "float16" else 0)
+    error = np.expm1(E) * V
+    return error + stored / 2 * (V + error)
+
+
+def adversaries(n, dtype):
+    """Yield queries, keys and values that are hard to add up, of at most 24 bits."""
+    rng = np.random.default_rng(n)
+    query, key, value = (rng.normal(size=(m, 2)) for m in (2, n, n))
+    steps = np.linspace(0, 20, n)[:, None]
+    signs = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    for arrays in (
+        (query, key, value),
+        (query, np.repeat(key[:1], n, axis=0), value),  # equal scores
+        (0 * query, key, 0 * value + 0.1),
+        (0 * query + 1, np.hstack([steps, key[:, 1:]]), value),  # every key the largest so far
+        (300 * query, key, value),
+        (query * [[100, -100]], key[:, :1] + key / 64, value),  # products that cancel
+        (query, key, signs * (1 + value / 1000)),  # values that do
+    ):
+        yield [array.astype(np.float32).astype(FLOATS[dtype]) for array in arrays]
+
+
+class TestRounding:
+    """thm-rounding: how far rounding takes an entry, by keys, terms, merges and scores."""
+
+    @each_dtype
+    @pytest.mark.parametrize("n, block", [(1, 1), (3, 1), (1000, 7), (10**5, 512)])
+    def test_dense_and_streaming_stay_within_it(self, dtype, n, block):
+        for arrays in adversaries(n, dtype):
+            expected = truth(*arrays)
+            dense = scaled_dot_product_attention(*arrays, scale=1.0)
+            assert (np.abs(dense - expected) <= bound(dtype, *arrays)).all()
+            streamed = streaming_attention(*arrays, scale=1.0, block_size=block)
+            limits = bound(dtype, *arrays, merges=-(-n // block) - 1)
+            assert (np.abs(streamed - expected) <= limits).all()
+
+    @each_dtype
+    @pytest.mark.parametrize("merging", ["sums", "averages", "logarithms"])
+    def test_so_do_other_orders_and_merges(self, dtype, merging):
+        for arrays in adversaries(300, dtype):
+            expected = truth(*arrays)
+            for adding, tile, tree in itertools.product(ADDING, (1, 16, 300), (False, True)):
+                output = Kernel(adding=adding, merging=merging, tile=tile, tree=tree)(*arrays)
+                limits = bound(
+                    dtype,
+                    *arrays,
+                    merges=-(-300 // tile) - 1,
+                    logarithms=merging == "logarithms",
+                )
+                assert (np.abs(output.astype(float) - expected) <= limits).all()
+
+    @each_dtype
+    @given(SEEDS, st.sampled_from([0.25, 1.0, 30.0]), st.sampled_from([0.5, 7.0]))
+    def test_scales_caps_and_biases(self, dtype, seed, scale, cap):
+        rng = np.random.default_rng(seed)
+        arrays = [drawn(seed + m, m, 8).astype(np.float32).astype(FLOATS[dtype]) for m in (3, 30)]
+        arrays.append(drawn(seed, 30, 2).astype(np.float32).astype(FLOATS[dtype]))
+        options = {"scale": scale, "soft_cap": cap, "bias": rng.normal(size=30).astype(np.float32)}
+        limits = bound(dtype, *arrays, scale=scale, cap=cap, bias=options["bias"])
+        for folding, powers_of_two in itertools.product(FOLDING, (False, True)):
+            kernel = Kernel(folding=folding, powers_of_two=powers_of_two)
+            error = np.abs(kernel(*arrays, **options).astype(float) - truth(*arrays, **options))
+            assert (error <= limits).all()
+
+    def test_without_the_number_of_keys_it_is_false(self):
+        zeros, value = np.zeros((1000, 1), np.float32), np.full((1000, 1), 0.1, np.float32)
+        off = np.abs(Kernel()(zeros[:1], zeros, value) - truth(zeros[:1], zeros, value))
+        assert off > 4 * 2.0**-23 * 0.1
+        assert off <= bound("float32", zeros[:1], zeros, value)
+
+    def test_without_the_number_of_terms_it_is_false(self):
+        query, key = np.full((1, 4000), 0.1, np.float32), np.full((2, 4000), 0.1, np.float32)
+        key[1] *= -1
+        arrays = query, key, np.array([[1], [-1]], np.float32)
+        off = np.abs(Kernel(adding="one by one")(*arrays, scale=0.02) - truth(*arrays, scale=0.02))
+        S = 0.02 * 4000 * 0.01
+        assert off > 2.0**-23 * (2 + 2 + 4 + 10 * S)
+        assert off <= bound("float32", *arrays, scale=0.02)
+
+    def test_without_the_size_of_the_scores_merging_logarithms_breaks_it(self):
+        # From key 1000 on, a key adds less to the logarithm, 30000, than half its spacing.
+        query, key = np.float32([[1.0]]), np.full((3000, 1), 30000, np.float32)
+        value = np.ones_like(key)
+        kernel = Kernel(merging="logarithms", tile=1)
+        off = np.abs(kernel(query, key, value) - 1)
+        assert off > bound("float32", query, key, value, merges=2999)
+        assert off <= bound("float32", query, key, value, merges=2999, logarithms=True)
+
+    @pytest.mark.parametrize(
+        "dtype, wrong",
+        [
+            ("float32", {"stored": lambda x: x.astype(np.float16).astype(np.float32)}),
+            ("float64", {"stored": lambda x: x.astype(np.float32).astype(np.float64)}),
+            ("float32", {"exp": lambda x: np.exp(x) * (1 + 1e-4 * np.sin(x))}),
+            ("float64", {"exp": lambda x: np.exp(x) * (1 + 1e-6 * np.sin(x))}),
+        ],
+    )
+    def test_narrow_weights_and_rough_exponentials_are_beyond_it(self, dtype, wrong):
+        query, key = np.float32([[1.0]]), np.float32([[0.0], [0.5], [1.0]])
+        arrays = [x.astype(FLOATS[dtype]) for x in (query, key, np.float32([[1], [1], [-1]]))]
+        limits = bound(dtype, *arrays, merges=2, logarithms=True)
+        off = np.abs(Kernel(**wrong)(*arrays) - truth(*arrays))
+        assert off > limits
+        assert np.abs(Kernel()(*arrays) - truth(*arrays)) <= limits
+
+    @given(
+        st.sampled_from([2.0**-23, 2.0**-52]),
+        st.integers(1, 10**5),
+        st.integers(1, 300),
+        *[st.floats(0, 100)] * 2,
+        st.integers(0, 50),
+    )
+    def test_check_computes_it(self, epsilon, n, d, size, cap, merges):
+        dtype = "float32" if epsilon == 2.0**-23 else "float64"
+        key, value = np.zeros((n, 1)), np.ones((n, 1))
+        key = np.hstack([key, np.zeros((n, d - 1))])
+        key[0, 0] = size
+        query = np.eye(1, d)
+        for options in ({}, {"merges": min(merges, n - 1)}):
+            found = exponent(
+                epsilon,
+                keys=n,
+                width=d,
+                products=size,
+                scores=min(size, cap),
+                capped=True,
+                **options,
+            )
+            given = options or {"merges": n - 1, "logarithms": True}
+            expected = bound(dtype, query, key, value, cap=cap, **given).item()
+            assert np.expm1(found) == pytest.approx(expected, rel=1e-12)
 
 
 class Number(float):
