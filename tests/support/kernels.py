@@ -37,6 +37,26 @@ def truth(query, key, value, *, scale=1.0, soft_cap=None, bias=0.0, mask=True):
     return output
 
 
+def true_gradients(query, key, value, d_output, *, scale, soft_cap, bias):
+    """Return the gradients of queries, keys, values and bias in float64, likewise."""
+    query, key, value, d_output = (
+        np.asarray(x).astype(float) for x in (query, key, value, d_output)
+    )
+    output = truth(query, key, value, scale=scale, soft_cap=soft_cap, bias=bias)
+    weights, d_scores, d_scaled = np.zeros((3, *bias.shape))
+    for i, row in enumerate(query):
+        scores, slope = scale * (key * row).sum(axis=1), scale
+        if soft_cap is not None:
+            slope = scale * np.cosh(scores / soft_cap) ** -2
+            scores = soft_cap * np.tanh(scores / soft_cap)
+        powers = np.exp(scores + bias[i] - (scores + bias[i]).max())
+        weights[i] = powers / math.fsum(powers)
+        d_scores[i] = weights[i] * ((value - output[i]) * d_output[i]).sum(axis=1)
+        d_scaled[i] = d_scores[i] * slope
+    d_query = [[math.fsum(d * column) for column in key.T] for d in d_scaled]
+    return np.array(d_query), d_scaled.T @ query, weights.T @ d_output, d_scores
+
+
 def one_by_one(terms):
     """Add the rows of an array one after the other."""
     return np.cumsum(terms, axis=0, dtype=terms.dtype)[-1]
@@ -64,7 +84,7 @@ MERGING = ("sums", "averages", "logarithms")
 class Kernel:
     """What may differ between two right kernels, and `stored`, to which weights are rounded."""
 
-    adding: str = "one by one"
+    adding: str | Callable = "one by one"
     folding: str = "scores"  # what is multiplied by the scale
     powers_of_two: bool = False
     merging: str = "sums"
@@ -127,7 +147,7 @@ class Kernel:
         return output / total if self.merging == "sums" else output
 
     def add(self, terms):
-        return ADDING[self.adding](terms)
+        return self.adding(terms) if callable(self.adding) else ADDING[self.adding](terms)
 
     def product(self, factor):
         return factor if self.factors is None else self.factors(factor)
