@@ -14,7 +14,17 @@ from sphinx_proof.nodes import proof_node
 
 from press import fonts
 from press.build import execution, linkcheck
-from press.example import catalog, checker, downloads, id_links, page, printed, slip_catalog, trace
+from press.example import (
+    catalog,
+    checker,
+    downloads,
+    id_links,
+    page,
+    precision,
+    printed,
+    slip_catalog,
+    trace,
+)
 from press.lesson import (
     bibliography,
     code,
@@ -52,6 +62,7 @@ DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "install": library.Install,
     "map": contents.Map,
     "objectives": objectives.Objectives,
+    "precision": precision.Precision,
     "slip-catalog": slip_catalog.SlipCatalog,
     "theorem-index": theorem_index.TheoremIndex,
     "worked-example": page.WorkedExamplePage,

@@ -99,6 +99,10 @@ def streaming_attention(
     method is that of [1]_ and [2]_. Blocks that `causal`, `window` or `mask` hide as a whole
     are not visited. The logarithm of the sums is `attention_state`'s ``log_sum_exp``.
 
+    The error is bounded as that of `scaled_dot_product_attention`, with :math:`6 M` more in the
+    parentheses of :math:`E` for :math:`M + 1` blocks of keys: see the theorem "Rounding in
+    attention" of the page "Long sequences".
+
     References
     ----------
     .. [1] M. N. Rabe, C. Staats, "Self-attention Does Not Need O(n²) Memory", 2021,

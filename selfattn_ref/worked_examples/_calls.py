@@ -172,16 +172,18 @@ class Call:
             with these attributes.
         within : Tolerance, optional
             How far a number may be from the expected one. By default it follows from the dtype
-            of the result and from the scores. With :math:`S` the largest
-            :math:`|\text{scale}| \sum_k |q_{ik} k_{jk}|` among the keys that a query may attend
-            to, :math:`B` the largest of their biases, :math:`V` the largest of their values and
-            :math:`\varepsilon` the spacing of the numbers of the dtype after 1, arithmetic may be
-            off by :math:`4\,\varepsilon\,(1 + S + B)\,V`; what the inputs lose if they are rounded
-            to the dtype is added. A float16 or bfloat16 result has to come from arithmetic in
-            float32, rounded at its weights and its end, :math:`\varepsilon V`. For
-            softmax, :math:`V = 1` and :math:`S` is the largest score; for every other function
-            :math:`8\,\varepsilon \max(1, \max |\text{expected}|)`. The tolerance of the example is
-            added to each.
+            of the result and from what the function is given. For attention it is the bound
+            :math:`(e^E - 1)\,V` of the theorem "Rounding in attention" (page "Long sequences"),
+            which a right function fits in any order of summation: :math:`V` is the largest value
+            in size that the query may attend to, and :math:`E` is the spacing of the numbers of
+            the dtype after 1, times a number that grows with the keys, with the terms of a dot
+            product, and with the scores. As many merges as keys less one are assumed. What the
+            inputs lose if they are rounded to the dtype is added. A float16 or bfloat16 result
+            has to come from arithmetic in float32; its weights and its entries may each be
+            rounded once to the dtype. Softmax and log-sum-exp have the same :math:`E`, and so
+            have the gradients of attention, carried on through the backward pass. For every other
+            function it is :math:`8\,\varepsilon \max(1, \max |\text{expected}|)`. The tolerance
+            of the example is added to each.
 
         Returns
         -------

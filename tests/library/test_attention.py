@@ -159,7 +159,7 @@ ACCURACY_CASES = {
 
 
 class TestAccuracy:
-    """At most 4 ε (1 + max |score|) of max |value|, against 50 digits."""
+    """Here at most 4 ε (1 + max |score|) of max |value|, against 50 digits: less than promised."""
 
     @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble])
     @pytest.mark.parametrize("name", ACCURACY_CASES)

@@ -118,7 +118,7 @@ class TestStreamingAttention:
 
 
 class TestAccuracy:
-    """At most 4 ε (1 + max |score|) of max |value|, against 50 digits."""
+    """Here at most 4 ε (1 + max |score|) of max |value|, against 50 digits: less than promised."""
 
     @pytest.mark.parametrize("order", [1, -1])
     @pytest.mark.parametrize("dtype", [np.float32, np.float64])
