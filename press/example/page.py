@@ -251,7 +251,7 @@ class WorkedExamplePage(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Read the data and lay it out."""
         root, name = Path(self.env.srcdir), self.arguments[0]
-        for path in (DATA / f"{name}.json", slip_catalog.SOURCE):
+        for path in (DATA / f"{name}.json", *slip_catalog.SOURCES):
             self.env.note_dependency(str(root / path))
         found = documents(root)
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}

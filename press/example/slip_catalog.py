@@ -12,7 +12,10 @@ from press.markup import raw
 from selfattn_ref.worked_examples import Call, slips
 from selfattn_ref.worked_examples.slips import Slip
 
-SOURCE = Path("selfattn_ref", "worked_examples", "slips.py")
+SOURCES = [
+    Path("selfattn_ref", "worked_examples", path.name)
+    for path in sorted(Path(slips.__file__).parent.glob("*slip*.py"))
+]
 
 
 @functools.cache
@@ -36,7 +39,8 @@ class SlipCatalog(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Run all slips against all examples and list what came of it."""
-        self.env.note_dependency(str(Path(self.env.srcdir, SOURCE)))
+        for path in SOURCES:
+            self.env.note_dependency(str(Path(self.env.srcdir, path)))
         std = self.env.domains["std"]
         rows = []
         for name, calls in matrix().items():

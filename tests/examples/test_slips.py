@@ -8,6 +8,8 @@ import pytest
 
 import selfattn_ref
 from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, load, slips
+from selfattn_ref.worked_examples._slip import attention, masked_scores, raw_scores, softmax
+from selfattn_ref.worked_examples._slips_weights import in_blocks
 from selfattn_ref.worked_examples._tolerance import visible
 from tests.examples.each import each
 from tests.support import loops
@@ -73,10 +75,9 @@ class TestTheCatalog:
     def test_what_they_are_made_from_is_right(self, call):
         # Otherwise every slip would be caught, whatever it does.
         with np.errstate(invalid="ignore"):
-            call.test(slips._attention)
-            scores = slips._masked_scores(*call.args[:2], **call.kwargs)
-            in_blocks = slips._in_blocks(scores, call.args[2], rescale_sum=True, rescale_mix=True)
-            call.check(in_blocks)
+            call.test(attention)
+            scores = masked_scores(*call.args[:2], **call.kwargs)
+            call.check(in_blocks(scores, call.args[2], rescale_sum=True, rescale_mix=True))
 
     @EVERY_SLIP
     def test_it_is_caught_by_the_example_that_was_made_for_it_or_by_some(self, slip):
@@ -131,9 +132,9 @@ class TestAccusations:
         # torch.masked_fill(scores, ~mask, 1e-9), in place of −1e9
         for call in MATRIX["hidden-scores-are-zero"]:
             query, key, value = call.args
-            scores = slips._scores(query, key, **call.kwargs)
+            scores = raw_scores(query, key, **call.kwargs)
             seen = visible(scores.shape, call.kwargs)
-            result = slips._softmax(np.where(seen, scores, 1e-9)) @ value
+            result = softmax(np.where(seen, scores, 1e-9)) @ value
             for dtype in (np.float64, np.float32):
                 assert "hidden-scores-are-zero" in accused(call.check, result.astype(dtype))
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from press.example import checker
 from selfattn_ref.worked_examples import Call, WorkedExampleMismatch, ids, load, slips
+from selfattn_ref.worked_examples._slip import raw_scores, softmax
 
 ROOT = Path(__file__).parents[2]
 
@@ -187,8 +188,8 @@ class TestVerdicts:
 
     def test_a_variant_of_a_slip_is_named_as_the_library_names_it(self, engine: Engine) -> None:
         call = load("SA016").calls[0]
-        scores = slips._scores(*call.args[:2])
-        result = slips._softmax(np.where(call.arguments["mask"], scores, 1e-9)) @ call.args[2]
+        scores = raw_scores(*call.args[:2])
+        result = softmax(np.where(call.arguments["mask"], scores, 1e-9)) @ call.args[2]
         named = agrees(call.check, result)[2]
         assert named == ("hidden-scores-are-zero",)
         assert verdict(engine.judge("SA016", "0", result))[2] == named

@@ -1,0 +1,146 @@
+"""Slips before the mask: which array goes where, scale, cap, bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from selfattn_ref.worked_examples._slip import (
+    Array,
+    Slip,
+    attention,
+    catalog_of,
+    root,
+    scale_of,
+    softmax,
+    tanh_cap,
+)
+
+CATALOG: list[Slip] = []
+_slip = catalog_of(CATALOG)
+
+
+# --- which array goes where -----------------------------------------------------------------------
+
+
+@_slip("the keys are mixed in place of the values", "A name is mistyped in the second product.")
+def _keys_as_values(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, key, **keywords)
+
+
+@_slip("queries are compared with values", "Keys and values come in the wrong order.")
+def _keys_and_values_swapped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, value, key, **keywords)
+
+
+@_slip("each key looks for queries", "The product is taken as K Qᵀ: the scores are transposed.")
+def _queries_and_keys_swapped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(key, query, value, **keywords)
+
+
+@_slip("row i mixes by column i of the weights", "The last product sums over the wrong index.")
+def _weights_transposed(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: np.swapaxes(softmax(s), -1, -2), **keywords)
+
+
+# --- scale, cap, bias -----------------------------------------------------------------------------
+
+
+@_slip("the scores are not scaled", "The division by √d_k is left out.")
+def _not_scaled(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{"scale": 1.0, **keywords})
+
+
+@_slip("the scores are divided by d_k", "The root is left out.", "delzac/cntkx/issues/10")
+def _root_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{"scale": root(query) ** 2, **keywords})
+
+
+@_slip("the scores are multiplied by √d_k", "A product stands where a division should.")
+def _root_multiplied(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{"scale": 1 / root(query), **keywords})
+
+
+@_slip(
+    "the scores of all heads are divided by √(heads · d_k)",
+    "The width of the model is taken for the width of a head.",
+    "lucidrains/vit-pytorch/issues/65",
+)
+def _root_of_model_width(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    heads = query.shape[-3] if query.ndim > 2 else 1
+    return attention(query, key, value, **{"scale": root(query) * heads**-0.5, **keywords})
+
+
+@_slip("the scores are divided by the root of the number of keys", "T is taken for d_k.")
+def _root_of_length(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{"scale": key.shape[-2] ** -0.5, **keywords})
+
+
+@_slip("the scale is applied twice", "The queries are scaled before, and the scores again.")
+def _scaled_twice(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{**keywords, "scale": scale_of(query, keywords) ** 2})
+
+
+@_slip("the scale that is given is not used", "The factor 1/√d_k is built in.")
+def _scale_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{**keywords, "scale": None})
+
+
+@_slip(
+    "the scores are not capped",
+    "One of several paths forgets the cap.",
+    "vllm-project/vllm-metal/pull/666",
+)
+def _cap_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{**keywords, "soft_cap": None})
+
+
+@_slip("the cap bounds the products, not the scaled scores", "It comes one line too early.")
+def _cap_before_scale(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    scale = scale_of(query, keywords)
+    keywords["cap"] = lambda scores, cap: scale * tanh_cap(scores / scale, cap)
+    return attention(query, key, value, **keywords)
+
+
+@_slip("scores are cut off at the cap", "A clip stands in for the hyperbolic tangent.")
+def _cap_clipped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    keywords["cap"] = lambda scores, cap: scores.clip(-cap, cap)
+    return attention(query, key, value, **keywords)
+
+
+@_slip("every score is between −1 and 1", "The tangent is not multiplied by the cap.")
+def _cap_not_multiplied_back(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    keywords["cap"] = lambda scores, cap: np.tanh(scores / cap)
+    return attention(query, key, value, **keywords)
+
+
+@_slip(
+    "no score is negative, and large ones have no bound",
+    "The tangent is multiplied by the score in place of the cap; the report is of output logits.",
+    "unslothai/unsloth-zoo/pull/593",
+)
+def _cap_multiplies_the_score(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    keywords["cap"] = lambda scores, cap: scores * np.tanh(scores / cap)
+    return attention(query, key, value, **keywords)
+
+
+@_slip("the bias is not added", "The fast path does not know it.")
+def _bias_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{**keywords, "bias": 0.0})
+
+
+@_slip(
+    "a bias that should hold a key back draws it near",
+    "The distance is taken with the wrong sign.",
+    "meta-pytorch/attention-gym/pull/86",
+)
+def _bias_subtracted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    bias = -np.asarray(keywords.get("bias", 0.0))
+    return attention(query, key, value, **{**keywords, "bias": bias})
+
+
+@_slip("the bias is scaled, too", "It is added to the products before they are scaled.")
+def _bias_before_scale(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    bias = np.asarray(keywords.get("bias", 0.0)) * scale_of(query, keywords)
+    return attention(query, key, value, **{**keywords, "bias": bias})

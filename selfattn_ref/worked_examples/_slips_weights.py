@@ -1,0 +1,188 @@
+"""Slips behind the mask: from scores to weights, heads and blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from selfattn_ref.worked_examples._slip import (
+    Array,
+    Slip,
+    attention,
+    catalog_of,
+    masked_scores,
+    softmax,
+)
+from selfattn_ref.worked_examples._tolerance import rounded
+
+CATALOG: list[Slip] = []
+_slip = catalog_of(CATALOG)
+
+
+# --- from scores to weights -----------------------------------------------------------------------
+
+
+def _finite(scores: Array) -> Array:
+    return np.where(np.isinf(scores), 0.0, scores)
+
+
+def _share(weights: Array) -> Array:
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+@_slip("the scores themselves are the weights", "The softmax is left out.")
+def _softmax_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, _finite, **keywords)
+
+
+@_slip("each score is divided by the sum of the scores", "The exponential is left out.")
+def _exponential_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: _share(_finite(s)), **keywords)
+
+
+@_slip("the weights are not divided by their sum", "Half of the softmax is left out.")
+def _sum_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    def weigh(scores: Array) -> Array:
+        return np.asarray(np.exp(scores - scores.max(axis=-1, keepdims=True)))
+
+    return attention(query, key, value, weigh, **keywords)
+
+
+@_slip(
+    "large scores give NaN",
+    "Exponentials are taken of the scores as they are, and overflow.",
+    "pyg-team/pytorch_geometric/issues/53",
+)
+def _maximum_not_subtracted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: _share(np.exp(s)), **keywords)
+
+
+@_slip("scores that are close become equal", "The scores are kept in bfloat16 before the softmax.")
+def _scores_in_bfloat16(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: softmax(rounded(s, "bfloat16")), **keywords)
+
+
+@_slip("the weights are powers of 2, not of e", "The factor log₂ e of a kernel with exp2 is lost.")
+def _powers_of_two(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: softmax(s * np.log(2.0)), **keywords)
+
+
+@_slip("only the best key counts", "The largest score is taken in place of a softmax.")
+def _argmax_for_softmax(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: np.eye(s.shape[-1])[s.argmax(-1)], **keywords)
+
+
+@_slip(
+    "the weights of a key add up to 1, those of a query do not",
+    "The softmax runs over the queries.",
+    "labmlai/annotated_deep_learning_paper_implementations/issues/146",
+)
+def _softmax_over_queries(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: softmax(s, -2), **keywords)
+
+
+@_slip(
+    "the weights of all sequences or heads together add up to 1",
+    "The softmax runs over the first axis.",
+    "PetrochukM/PyTorch-NLP/issues/2",
+)
+def _softmax_over_the_first_axis(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    first = 0 if query.ndim > 2 else -1
+    return attention(query, key, value, lambda s: softmax(s, first), **keywords)
+
+
+@_slip(
+    "the weights of all heads together add up to 1",
+    "Heads and keys are flattened to one axis before the softmax.",
+    "facebookresearch/detr/issues/247",
+)
+def _softmax_over_heads_too(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    axes = (-3, -1) if query.ndim > 2 else -1
+    return attention(query, key, value, lambda s: softmax(s, axes), **keywords)
+
+
+@_slip("all weights together add up to 1", "The softmax has no axis: it runs over the whole table.")
+def _softmax_over_everything(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: softmax(s, (-2, -1)), **keywords)
+
+
+@_slip("the entries of an output add up to 1", "What is mixed is divided by its own sum.")
+def _normalized_after_mixing(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return _share(attention(query, key, value, **keywords))
+
+
+# --- heads and blocks -----------------------------------------------------------------------------
+
+
+@_slip(
+    "a query head reads the keys and values of another group",
+    "Shared heads are laid out 0 1 0 1 in place of 0 0 1 1.",
+    "ekzhang/jax-js/pull/180",
+)
+def _tile_for_repeat(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if key.ndim > 2:
+        heads = key.shape[-3]
+        size = max(n for n in range(1, heads + 1) if heads % n == 0 and _in_groups_of(n, key))
+        order = np.tile(np.arange(0, heads, size), size)
+        key, value = key[..., order, :, :], value[..., order, :, :]
+    return attention(query, key, value, **keywords)
+
+
+def _in_groups_of(size: int, key: Array) -> bool:
+    return np.array_equal(np.repeat(key[..., ::size, :, :], size, axis=-3), key)
+
+
+@_slip(
+    "a head gets pieces of several tokens",
+    "Heads are split by a reshape without a transpose.",
+    "reczoo/FuxiCTR/issues/30",
+)
+def _reshape_for_transpose(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if query.ndim > 2:
+        query, key, value = (np.swapaxes(x, -2, -3).reshape(x.shape) for x in (query, key, value))
+    return attention(query, key, value, **keywords)
+
+
+def in_blocks(scores: Array, value: Array, *, rescale_sum: bool, rescale_mix: bool) -> Array:
+    """Take two keys at a time; rescale what was summed whenever the maximum grows, or do not."""
+    maximum = np.full((*scores.shape[:-1], 1), -np.inf)
+    total, mix = np.zeros_like(maximum), np.zeros((*scores.shape[:-1], value.shape[-1]))
+    for keys in (slice(start, start + 2) for start in range(0, scores.shape[-1], 2)):
+        larger = np.maximum(maximum, scores[..., keys].max(axis=-1, keepdims=True))
+        shift = np.where(np.isinf(larger), 0.0, larger)
+        factor, weights = np.exp(maximum - shift), np.exp(scores[..., keys] - shift)
+        total = total * (factor if rescale_sum else 1) + weights.sum(axis=-1, keepdims=True)
+        mix = mix * (factor if rescale_mix else 1) + weights @ value[..., keys, :]
+        maximum = larger
+    return np.asarray(mix / total)
+
+
+@_slip("early keys weigh too much", "When the maximum grows, what was mixed is not rescaled.")
+def _mix_not_rescaled(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    scores = masked_scores(query, key, **keywords)
+    return in_blocks(scores, value, rescale_sum=True, rescale_mix=False)
+
+
+@_slip("the output is too small", "When the maximum grows, the sum so far is not rescaled.")
+def _sum_not_rescaled(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    scores = masked_scores(query, key, **keywords)
+    return in_blocks(scores, value, rescale_sum=False, rescale_mix=True)
+
+
+@_slip(
+    "keys that do not exist take part, with the score 0",
+    "The last block is filled up with zeros that are not masked.",
+    "flashinfer-ai/flashinfer/pull/5090",
+)
+def _block_not_masked(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    scores = masked_scores(query, key, **keywords)
+    more = np.zeros((*scores.shape[:-1], -scores.shape[-1] % 4))
+    return softmax(np.concatenate([scores, more], axis=-1))[..., : scores.shape[-1]] @ value
+
+
+@_slip("the last keys are not read", "The loop over blocks leaves out what does not fill one.")
+def _last_block_dropped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    whole = key.shape[-2] // 2 * 2
+    scores = masked_scores(query, key, **keywords)
+    return softmax(scores[..., :whole]) @ value[..., :whole, :]
