@@ -85,7 +85,11 @@ def _mask_after_softmax(query: Array, key: Array, value: Array, **keywords: Any)
     return (softmax(scores) * visible(scores.shape, keywords)) @ value
 
 
-@_slip("where all scores are low, hidden keys win", "Hidden scores are −100 in place of −∞.")
+@_slip(
+    "where all scores are low, hidden keys win",
+    "Hidden scores are −100 in place of −∞; the report is of −10,000.",
+    "ohdearquant/lattice/issues/361",
+)
 def _sentinel_too_small(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     scores = raw_scores(query, key, **keywords)
     return softmax(np.where(visible(scores.shape, keywords), scores, -100.0)) @ value
@@ -120,6 +124,66 @@ def _causal_upside_down(query: Array, key: Array, value: Array, **keywords: Any)
     if keywords.get("causal"):
         before = np.tri(query.shape[-2], key.shape[-2], keywords.get("offset", 0) - 1, dtype=bool)
         keywords |= {"causal": False, "mask": ~before & keywords.get("mask", np.True_)}
+    return attention(query, key, value, **keywords)
+
+
+@_slip(
+    "under a causal mask every key of the past is seen",
+    "The causal path does not read the other mask.",
+    "AI-Hypercomputer/maxtext/issues/878",
+)
+def _mask_dropped_under_causal(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if keywords.get("causal"):
+        keywords["mask"] = np.True_
+    return attention(query, key, value, **keywords)
+
+
+@_slip(
+    "with a mask every query sees the keys to come",
+    "The path for a mask does not ask whether attention is causal.",
+    "keras-team/keras/pull/23040",
+)
+def _causal_dropped_under_mask(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if "mask" in keywords:
+        keywords["causal"] = False
+    return attention(query, key, value, **keywords)
+
+
+@_slip(
+    "a key is seen where either the mask or the triangle shows it",
+    "Two masks are joined by or in place of and.",
+)
+def _mask_or_causal(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if keywords.get("causal") and "mask" in keywords:
+        shape = (query.shape[-2], key.shape[-2])
+        past = np.tri(*shape, keywords.get("offset", 0), dtype=bool)
+        keywords |= {"causal": False, "mask": keywords["mask"] | past}
+    return attention(query, key, value, **keywords)
+
+
+@_slip(
+    "every second query does not see its own key",
+    "Tiles of two queries read keys to the diagonal of their first.",
+    "jax-ml/jax/pull/17314",
+)
+def _diagonal_tile_cut_short(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return _by_tiles(query, key, value, 0, keywords)
+
+
+@_slip(
+    "every second query sees one key to come",
+    "A tile of two queries and two keys is seen whole if it touches the diagonal.",
+)
+def _diagonal_tile_not_masked(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return _by_tiles(query, key, value, 1, keywords)
+
+
+def _by_tiles(query: Array, key: Array, value: Array, row: int, keywords: dict[str, Any]) -> Array:
+    """Let two queries at a time see what is causal for one of them."""
+    if keywords.get("causal"):
+        rows = np.arange(query.shape[-2]) // 2 * 2 + row + keywords.get("offset", 0)
+        seen = np.arange(key.shape[-2]) <= rows[:, np.newaxis]
+        keywords |= {"causal": False, "mask": seen & keywords.get("mask", np.True_)}
     return attention(query, key, value, **keywords)
 
 

@@ -47,7 +47,11 @@ def _weights_transposed(query: Array, key: Array, value: Array, **keywords: Any)
 # --- scale, cap, bias -----------------------------------------------------------------------------
 
 
-@_slip("the scores are not scaled", "The division by √d_k is left out.")
+@_slip(
+    "the scores are not scaled",
+    "The division by √d_k is left out.",
+    "Project-MONAI/GenerativeModels/issues/146",
+)
 def _not_scaled(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{"scale": 1.0, **keywords})
 
@@ -57,7 +61,11 @@ def _root_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> A
     return attention(query, key, value, **{"scale": root(query) ** 2, **keywords})
 
 
-@_slip("the scores are multiplied by √d_k", "A product stands where a division should.")
+@_slip(
+    "the scores are multiplied by √d_k",
+    "A product stands where a division should.",
+    "AI-Hypercomputer/maxtext/issues/1370",
+)
 def _root_multiplied(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{"scale": 1 / root(query), **keywords})
 
@@ -77,12 +85,33 @@ def _root_of_length(query: Array, key: Array, value: Array, **keywords: Any) -> 
     return attention(query, key, value, **{"scale": key.shape[-2] ** -0.5, **keywords})
 
 
+@_slip(
+    "the scores are divided by the root of the width of the values",
+    "The width d_v is taken for d_k.",
+)
+def _root_of_value_width(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{"scale": root(value), **keywords})
+
+
+@_slip(
+    "without a scale all keys weigh the same",
+    "The default of 0 that stands for 1/√d_k is used as it is.",
+    "SKaiNET-developers/SKaiNET/pull/880",
+)
+def _default_scale_is_zero(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{"scale": 0.0, **keywords})
+
+
 @_slip("the scale is applied twice", "The queries are scaled before, and the scores again.")
 def _scaled_twice(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{**keywords, "scale": scale_of(query, keywords) ** 2})
 
 
-@_slip("the scale that is given is not used", "The factor 1/√d_k is built in.")
+@_slip(
+    "the scale that is given is not used",
+    "The factor 1/√d_k is built in.",
+    "huggingface/transformers/pull/44397",
+)
 def _scale_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{**keywords, "scale": None})
 
@@ -117,8 +146,8 @@ def _cap_not_multiplied_back(query: Array, key: Array, value: Array, **keywords:
 
 @_slip(
     "no score is negative, and large ones have no bound",
-    "The tangent is multiplied by the score in place of the cap; the report is of output logits.",
-    "unslothai/unsloth-zoo/pull/593",
+    "The tangent is multiplied by the score in place of the cap.",
+    "Dao-AILab/flash-attention/pull/2402",
 )
 def _cap_multiplies_the_score(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     keywords["cap"] = lambda scores, cap: scores * np.tanh(scores / cap)
@@ -140,7 +169,11 @@ def _bias_subtracted(query: Array, key: Array, value: Array, **keywords: Any) ->
     return attention(query, key, value, **{**keywords, "bias": bias})
 
 
-@_slip("the bias is scaled, too", "It is added to the products before they are scaled.")
+@_slip(
+    "the bias is scaled, too",
+    "It is added to the products before they are scaled.",
+    "NVIDIA/TransformerEngine/pull/103",
+)
 def _bias_before_scale(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     bias = np.asarray(keywords.get("bias", 0.0)) * scale_of(query, keywords)
     return attention(query, key, value, **{**keywords, "bias": bias})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,12 @@ def _share(weights: Array) -> Array:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
+def _with_more(scores: Array, more: Array | float) -> Array:
+    """Return the softmax with something more in its denominator."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(exponentials / (exponentials.sum(axis=-1, keepdims=True) + more))
+
+
 @_slip("the scores themselves are the weights", "The softmax is left out.")
 def _softmax_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, _finite, **keywords)
@@ -56,6 +63,50 @@ def _sum_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Ar
 )
 def _maximum_not_subtracted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, lambda s: _share(np.exp(s)), **keywords)
+
+
+@_slip("where all scores are far below 0, NaN", "The running maximum starts at 0, not at −∞.")
+def _maximum_starts_at_zero(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    def weigh(scores: Array) -> Array:
+        return _share(np.exp(scores - scores.max(axis=-1, keepdims=True).clip(0.0)))
+
+    return attention(query, key, value, weigh, **keywords)
+
+
+@_slip(
+    "the weights of a row add up to a little less than 1",
+    "A small number, here 10⁻⁶, is added to the denominator.",
+    "OpenNMT/CTranslate2/pull/1468",
+)
+def _epsilon_in_the_denominator(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: _with_more(s, 1e-6), **keywords)
+
+
+@_slip("each row has a share for nobody", "The denominator has an exponential more, that of 0.")
+def _one_more_in_the_sum(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    def weigh(scores: Array) -> Array:
+        return _with_more(scores, np.exp(-scores.max(axis=-1, keepdims=True)))
+
+    return attention(query, key, value, weigh, **keywords)
+
+
+@_slip("weights keep eight bits", "They are rounded to bfloat16 before the values are mixed.")
+def _weights_in_bfloat16(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, lambda s: rounded(softmax(s), "bfloat16"), **keywords)
+
+
+@_slip(
+    "the sum of a row is rounded at every step",
+    "Exponentials are added up in float16.",
+    "sonos/tract/pull/2586",
+)
+def _sum_in_float16(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    def weigh(scores: Array) -> Array:
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        sums = exponentials.astype(np.float16).cumsum(axis=-1, dtype=np.float16)
+        return np.asarray(exponentials / sums[..., -1:].astype(float))
+
+    return attention(query, key, value, weigh, **keywords)
 
 
 @_slip("scores that are close become equal", "The scores are kept in bfloat16 before the softmax.")
@@ -144,6 +195,29 @@ def _reshape_for_transpose(query: Array, key: Array, value: Array, **keywords: A
     return attention(query, key, value, **keywords)
 
 
+@_slip(
+    "every head gives what the first gives",
+    "The offset of a head is computed from the wrong stride, and is 0.",
+    "BobMcDear/attorch/issues/14",
+)
+def _every_head_reads_the_first(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if query.ndim > 2:
+        query, key, value = (
+            np.broadcast_to(x[..., :1, :, :], x.shape) for x in (query, key, value)
+        )
+    return attention(query, key, value, **keywords)
+
+
+@_slip(
+    "a row of the output has pieces of several tokens",
+    "Heads are joined by a reshape without a transpose.",
+    "meta-pytorch/opacus/pull/825",
+)
+def _output_reshaped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    output = attention(query, key, value, **keywords)
+    return np.swapaxes(output, -2, -3).reshape(output.shape) if output.ndim > 2 else output
+
+
 def in_blocks(scores: Array, value: Array, *, rescale_sum: bool, rescale_mix: bool) -> Array:
     """Take two keys at a time; rescale what was summed whenever the maximum grows, or do not."""
     maximum = np.full((*scores.shape[:-1], 1), -np.inf)
@@ -186,3 +260,34 @@ def _last_block_dropped(query: Array, key: Array, value: Array, **keywords: Any)
     whole = key.shape[-2] // 2 * 2
     scores = masked_scores(query, key, **keywords)
     return softmax(scores[..., :whole]) @ value[..., :whole, :]
+
+
+@_slip("all parts of the keys weigh the same", "Two halves are averaged, without their sums.")
+def _halves_averaged(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return _merged(masked_scores(query, key, **keywords), value, lambda total: 0 * total)
+
+
+@_slip(
+    "a part of the keys with the larger sum weighs too much",
+    "Two halves are merged with base e by sums that are logarithms with base 2.",
+    "flashinfer-ai/flashinfer/pull/4547",
+)
+def _halves_merged_with_another_base(
+    query: Array, key: Array, value: Array, **keywords: Any
+) -> Array:
+    return _merged(masked_scores(query, key, **keywords), value, lambda total: total / np.log(2.0))
+
+
+def _merged(scores: Array, value: Array, distort: Callable[[Array], Array]) -> Array:
+    """Mix the halves of the keys apart, and merge them by their distorted log-sum-exp."""
+    half = (scores.shape[-1] + 1) // 2
+    outputs, totals = [], []
+    for keys in (slice(half), slice(half, None)) if half < scores.shape[-1] else (slice(None),):
+        maximum = scores[..., keys].max(axis=-1, keepdims=True)
+        shift = np.where(np.isinf(maximum), 0.0, maximum)
+        exponentials = np.exp(scores[..., keys] - shift)
+        total = exponentials.sum(axis=-1, keepdims=True)
+        outputs.append(exponentials @ value[..., keys, :] / np.where(total == 0, 1.0, total))
+        totals.append(np.where(total == 0, -np.inf, distort(shift + np.log(total))))
+    weights = softmax(np.concatenate(totals, axis=-1))
+    return np.asarray(sum(weights[..., i : i + 1] * one for i, one in enumerate(outputs)))
