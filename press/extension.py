@@ -22,6 +22,8 @@ from press.example import (
     page,
     precision,
     printed,
+    printed,
+    public_bugs,
     slip_catalog,
     trace,
 )
@@ -63,6 +65,7 @@ DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "map": contents.Map,
     "objectives": objectives.Objectives,
     "precision": precision.Precision,
+    "public-bugs": public_bugs.PublicBugs,
     "slip-catalog": slip_catalog.SlipCatalog,
     "theorem-index": theorem_index.TheoremIndex,
     "worked-example": page.WorkedExamplePage,

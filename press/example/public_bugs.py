@@ -1,0 +1,111 @@
+"""Bugs that were reported in public, and the first call that catches each: run in each build."""
+
+import html
+import inspect
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+import selfattn_ref
+from book.examples import public_bugs
+from press.example import slip_catalog
+from press.markup import paragraph, raw, section
+from selfattn_ref.worked_examples import Call, cases, slips
+
+BUGS = Path("book", "examples", "public-bugs.yml")
+SOURCES = [BUGS, Path("book", "examples", "public_bugs.py")]
+ATTENTION = "scaled_dot_product_attention"
+
+Bug = dict[str, str]
+
+
+def bugs(root: Path) -> list[Bug]:
+    """Return the bugs, those of a kind together."""
+    found: list[Bug] = yaml.safe_load((root / BUGS).read_text("utf-8"))
+    return found
+
+
+def function_of(bug: Bug) -> Callable[..., Any] | None:
+    """Return what makes the mistake, a slip or a function of its own; None if no call shows it."""
+    name = bug.get("reproduced_by")
+    if name is None:
+        return None
+    function: Callable[..., Any] = slips.SLIPS.get(name) or getattr(public_bugs, name)
+    return function
+
+
+def calls(name: str) -> Iterator[Call]:
+    """Yield every call of a function whose result is known."""
+    yield from (call for _, call in cases(name))
+
+
+def is_asked(function: Callable[..., Any], call: Call) -> bool:
+    """Tell whether a function takes the keywords of a call.
+
+    ``**keywords`` are those that the library's function has, too, and no others.
+    """
+    own = inspect.signature(function).parameters
+    known = {*own}
+    if any(one.kind is one.VAR_KEYWORD for one in own.values()):
+        known |= {*inspect.signature(getattr(selfattn_ref, call.function)).parameters}
+    return known.issuperset(call.arguments)
+
+
+def first_catch(bug: Bug) -> Call | None:
+    """Return the first call at which a bug gives something else than it should."""
+    function = function_of(bug)
+    if function is None:
+        return None
+    public_bugs.KEPT.clear()
+    asked = (call for call in calls(bug.get("function", ATTENTION)) if is_asked(function, call))
+    with np.errstate(all="ignore"):
+        return next((call for call in asked if call.differs_from(function)), None)
+
+
+class PublicBugs(SphinxDirective):
+    """``{public-bugs}``: each bug with its link, what went wrong, and what catches it first."""
+
+    def run(self) -> list[nodes.Node]:
+        """Run each bug against the calls until one differs, and list them by kind."""
+        for path in (*SOURCES, *slip_catalog.SOURCES):
+            self.env.note_dependency(str(Path(self.env.srcdir, path)))
+        found = bugs(Path(self.env.srcdir))
+        caught = {bug["id"]: first_catch(bug) for bug in found}
+        without = sum("not_expressible" in bug for bug in found)
+        count = sum(call is not None for call in caught.values())
+        projects = len({bug["project"] for bug in found})
+        head = (
+            f"{len(found)} bugs of {projects} projects are listed here. The examples catch {count};"
+            f" {without} cannot be shown by a call, and the list says why."
+        )
+        parts: list[nodes.Node] = [paragraph(head)]
+        for kind, group in groupby(found, key=lambda bug: bug["kind"]):
+            rows = "".join(self.row(bug, caught[bug["id"]]) for bug in group)
+            name = kind.split(",")[0].replace(" ", "-")
+            title: list[nodes.Node] = [nodes.Text(kind[:1].upper() + kind[1:])]
+            parts.append(section(name, raw(f'<dl class="slips">{rows}</dl>'), title=title))
+        return parts
+
+    def row(self, bug: Bug, call: Call | None) -> str:
+        """Return a bug as HTML."""
+        name = bug.get("reproduced_by", "")
+        if "not_expressible" in bug:
+            said = f"Not shown by any call: {html.escape(bug['not_expressible'])}"
+        elif call is None:
+            said = "No call catches it yet."
+        else:
+            example = f'<a href="../{call.example}/index.html">{call.example}</a>'
+            said = f"Caught first by {example if call.example.startswith('SA') else call.example}"
+            slip = f', as the slip <a href="slips.html#{name}">{name}</a>'
+            said += f"{slip if name in slips.SLIPS else ''}."
+        return (
+            f'<dt id="{bug["id"]}"><a href="{html.escape(bug["link"])}">'
+            f"{html.escape(bug['project'])}</a></dt>"
+            f'<dd><p>{html.escape(bug["wrong"])}</p><p class="caught">{said}</p></dd>'
+        )

@@ -1,0 +1,83 @@
+"""Bugs that were reported in public: each has its link, and a call that catches it or a reason."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from book.examples import public_bugs as made
+from press.example.public_bugs import bugs, calls, first_catch, function_of, is_asked
+from selfattn_ref.worked_examples import slips
+from tests.pages.sources import ROOT
+
+BUGS = bugs(ROOT)
+KINDS = {
+    *("options together", "axes", "grouped heads", "size", "alignment and windows", "values"),
+    *("memory", "precision", "backward", "rotary, cache, log-sum-exp, varlen", "twice"),
+}
+STEPS = {
+    "scaled_dot_product_attention": made.attention,
+    "scaled_dot_product_attention_vjp": lambda query, key, *others, **keywords: (
+        (parts := made.gradients(query, key, *others, **keywords))[2],
+        parts[1].mT @ query,
+        parts[3],
+    ),
+    "rotate_pairs": lambda x, positions, *, base=10000.0, interleaved=False: made.rotated(
+        x, made.angles_of(x, positions, base), interleaved
+    ),
+}
+EXPRESSIBLE = [bug for bug in BUGS if "reproduced_by" in bug]
+# What only calls with several options, four axes, many keys or capabilities can show.
+NOT_YET = {
+    *("onnx-cap-after-mask", "tt-metal-mask-batch", "aidotnet-mask-place"),
+    *("attention-keras-mask-order", "gqa-pytorch-queries-summed", "vllm-ascend-mask-512"),
+    *("triton-64-columns", "jax-diagonal", "jax-window-dropped", "aiter-window-tile"),
+    *("flashinfer-clamped-maximum", "transformerlens-sentinel", "deepmd-hidden-overflow"),
+    *("flash-attention-nan-values", "pytorch-nan-masked", "flashinfer-empty-tile"),
+    *("flaggems-strides", "executorch-sum", "nsa-value-width", "levanter-shared-heads"),
+    *("flash-attention-gradient-strides", "hunyuan-lengths", "hunyuan-first-length"),
+    "tokenspeed-base",
+}
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug["id"])
+def test_a_bug_says_where_it_was_reported_what_went_wrong_and_of_which_kind(bug):
+    assert list(bug)[:5] == ["id", "project", "link", "wrong", "kind"]
+    assert len({"reproduced_by", "not_expressible"} & {*bug}) == 1
+    assert re.fullmatch(r"[a-z0-9-]+", bug["id"])
+    place = r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+"
+    assert re.fullmatch(place, bug["link"])
+    assert re.fullmatch(r"[A-Z].*\.", bug.get("not_expressible", bug["wrong"]))
+    assert bug["kind"] in KINDS
+
+
+def test_no_two_are_the_same_and_those_of_a_kind_stand_together():
+    assert len({bug["id"] for bug in BUGS}) == len({bug["wrong"] for bug in BUGS}) == len(BUGS) > 25
+    kinds = [bug["kind"] for bug in BUGS]
+    assert sorted(kinds, key=kinds.index) == kinds
+
+
+def test_every_function_is_used():
+    used = {bug["reproduced_by"] for bug in EXPRESSIBLE}
+    given = {
+        name
+        for name, function in vars(made).items()
+        if inspect.isfunction(function) and not function.__doc__
+    }
+    assert given == used - {*slips.SLIPS}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_what_they_are_made_from_is_right(name):
+    asked = [call for call in calls(name) if is_asked(STEPS[name], call)]
+    with np.errstate(all="ignore"):
+        for call in asked:
+            call.differs_from(STEPS[name]) and call.test(STEPS[name])
+    assert asked
+
+
+@pytest.mark.parametrize("bug", EXPRESSIBLE, ids=lambda bug: bug["id"])
+def test_it_is_caught(bug):
+    assert function_of(bug)
+    assert (first_catch(bug) is None) == (bug["id"] in NOT_YET)
