@@ -109,6 +109,15 @@ def softmax(scores: Array, axis: Any = -1) -> Array:
     return np.asarray(exponentials / exponentials.sum(axis=axis, keepdims=True))
 
 
+def mix(weights: Array, value: Array) -> Array:
+    """Return weighted sums of values; what has no weight may be NaN."""
+    finite = np.isfinite(value)
+    if finite.all():
+        return np.asarray(weights @ value)
+    spoiled = (weights != 0).astype(float) @ (~finite).astype(float) > 0
+    return np.where(spoiled, np.nan, weights @ np.where(finite, value, 0.0))
+
+
 def attention(
     query: Array,
     key: Array,
@@ -116,4 +125,4 @@ def attention(
     weigh: Callable[[Array], Array] = softmax,
     **keywords: Any,
 ) -> Array:
-    return np.asarray(weigh(masked_scores(query, key, **keywords)) @ value)
+    return mix(weigh(masked_scores(query, key, **keywords)), value)

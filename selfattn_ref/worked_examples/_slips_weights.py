@@ -13,6 +13,7 @@ from selfattn_ref.worked_examples._slip import (
     attention,
     catalog_of,
     masked_scores,
+    mix,
     softmax,
 )
 from selfattn_ref.worked_examples._tolerance import rounded
@@ -221,15 +222,15 @@ def _output_reshaped(query: Array, key: Array, value: Array, **keywords: Any) ->
 def in_blocks(scores: Array, value: Array, *, rescale_sum: bool, rescale_mix: bool) -> Array:
     """Take two keys at a time; rescale what was summed whenever the maximum grows, or do not."""
     maximum = np.full((*scores.shape[:-1], 1), -np.inf)
-    total, mix = np.zeros_like(maximum), np.zeros((*scores.shape[:-1], value.shape[-1]))
+    total, mixed = np.zeros_like(maximum), np.zeros((*scores.shape[:-1], value.shape[-1]))
     for keys in (slice(start, start + 2) for start in range(0, scores.shape[-1], 2)):
         larger = np.maximum(maximum, scores[..., keys].max(axis=-1, keepdims=True))
         shift = np.where(np.isinf(larger), 0.0, larger)
         factor, weights = np.exp(maximum - shift), np.exp(scores[..., keys] - shift)
         total = total * (factor if rescale_sum else 1) + weights.sum(axis=-1, keepdims=True)
-        mix = mix * (factor if rescale_mix else 1) + weights @ value[..., keys, :]
+        mixed = mixed * (factor if rescale_mix else 1) + mix(weights, value[..., keys, :])
         maximum = larger
-    return np.asarray(mix / total)
+    return np.asarray(mixed / total)
 
 
 @_slip("early keys weigh too much", "When the maximum grows, what was mixed is not rescaled.")
@@ -287,7 +288,7 @@ def _merged(scores: Array, value: Array, distort: Callable[[Array], Array]) -> A
         shift = np.where(np.isinf(maximum), 0.0, maximum)
         exponentials = np.exp(scores[..., keys] - shift)
         total = exponentials.sum(axis=-1, keepdims=True)
-        outputs.append(exponentials @ value[..., keys, :] / np.where(total == 0, 1.0, total))
+        outputs.append(mix(exponentials, value[..., keys, :]) / np.where(total == 0, 1.0, total))
         totals.append(np.where(total == 0, -np.inf, distort(shift + np.log(total))))
     weights = softmax(np.concatenate(totals, axis=-1))
     return np.asarray(sum(weights[..., i : i + 1] * one for i, one in enumerate(outputs)))

@@ -90,6 +90,23 @@ class TestTheCatalog:
             scores = masked_scores(*call.args[:2], **call.kwargs)
             call.check(in_blocks(scores, call.args[2], rescale_sum=True, rescale_mix=True))
 
+    def test_what_they_are_made_from_ignores_what_is_hidden(self):
+        query, key, value = np.random.default_rng(0).normal(size=(3, 2, 4, 3))
+        key[:, 1], value[:, 3, 0] = np.nan, np.inf
+        mask = np.array([[1, 0, 1, 1], [1, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 0]], bool)
+        given = {"mask": mask, "scale": 0.7}
+        right = selfattn_ref.scaled_dot_product_attention(query, key, value, **given)
+        finite = np.isfinite(right)
+        assert 0 < finite.sum() < finite.size
+        for got in (
+            attention(query, key, value, **given),
+            in_blocks(
+                masked_scores(query, key, **given), value, rescale_sum=True, rescale_mix=True
+            ),
+        ):
+            assert np.array_equal(np.isfinite(got), finite)
+            assert np.allclose(got[finite], right[finite])
+
     @EVERY_SLIP
     def test_it_is_caught_by_the_example_that_was_made_for_it_or_by_some(self, slip):
         caught_by = {call.example for call in MATRIX[slip.id]}
