@@ -242,7 +242,7 @@ def hidden_scores_of_minus_100000(query: Array, key: Array, value: Array, **keyw
 def maximum_of_hidden_scores_too(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     scores = scores_of(query, key, **keywords)
     weights = softmax(scores) * seen_by(*scores.shape[-2:], **keywords)
-    return mix(weights / (weights.sum(axis=-1, keepdims=True) + 1e-13), value)
+    return mix(shares(weights), value)
 
 
 def hidden_scores_not_shifted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:

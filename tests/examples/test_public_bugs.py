@@ -37,7 +37,7 @@ NOT_YET = {
     *("flash-attention-nan-values", "pytorch-nan-masked", "flashinfer-empty-tile"),
     *("flaggems-strides", "executorch-sum", "nsa-value-width", "levanter-shared-heads"),
     *("flash-attention-gradient-strides", "hunyuan-lengths", "hunyuan-first-length"),
-    "tokenspeed-base",
+    *("tokenspeed-base", "allennlp-hidden-maximum"),
 }
 
 
