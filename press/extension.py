@@ -22,7 +22,6 @@ from press.example import (
     page,
     precision,
     printed,
-    printed,
     public_bugs,
     slip_catalog,
     trace,
