@@ -18,13 +18,10 @@ from __future__ import annotations
 import argparse
 import difflib
 import functools
-import hashlib
 import importlib
 import inspect
 import io
-import json
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -33,17 +30,18 @@ from typing import Any
 
 import numpy as np
 
-import selfattn_ref
-from selfattn_ref.worked_examples import Call, WorkedExample, WorkedExampleMismatch, ids, load
-from selfattn_ref.worked_examples._files import cases, file_content
-
-AGREES, DIFFERS, NOT_RUN = 0, 1, 2
-
-_CITED = re.compile(r"(?P<id>[^@#]+)(@(?P<version>[^#]+))?#sha256:(?P<digest>[0-9a-f]{64})")
-
-
-class CannotRunError(Exception):
-    """What was asked for could not be run; the message says why, and what to do."""
+from selfattn_ref.worked_examples import Call, WorkedExampleMismatch, ids, load
+from selfattn_ref.worked_examples._exchange import export, verify
+from selfattn_ref.worked_examples._files import cases
+from selfattn_ref.worked_examples._shell import (
+    AGREES,
+    DIFFERS,
+    NOT_RUN,
+    CannotRunError,
+    ask,
+    file_line,
+    withdrawn_lines,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -126,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def list_examples(function: str | None) -> int:
     """Print a line for each example."""
-    for example_id in _ask(ids, function):
+    for example_id in ask(ids, function):
         example = load(example_id)
         print(example)
         if example.calls:
@@ -136,8 +134,8 @@ def list_examples(function: str | None) -> int:
 
 def show(example_id: str) -> int:
     """Print what an example says, with six digits."""
-    example = _ask(load, example_id)
-    print(example, example.why, *_withdrawn(example), sep="\n")
+    example = ask(load, example_id)
+    print(example, example.why, *withdrawn_lines(example), sep="\n")
     for title, values in (("Inputs", example.inputs), ("Expected values", example.expected)):
         print(f"\n{title}")
         for name, value in values.items():
@@ -149,16 +147,8 @@ def show(example_id: str) -> int:
         print("\nCalls")
         for call in example.calls:
             print(f"  {_described(call)}")
-    print(f"\nTo cite: {example.citation}", _file(example), sep="\n")
+    print(f"\nTo cite: {example.citation}", file_line(example), sep="\n")
     return AGREES
-
-
-def _withdrawn(example: WorkedExample) -> list[str]:
-    return [f"{example.id} was {example.withdrawn}"] if example.withdrawn else []
-
-
-def _file(example: WorkedExample) -> str:
-    return f"The file: {example.swhid} (changes with its prose; the digest does not)"
 
 
 def _described(call: Call) -> str:
@@ -166,14 +156,6 @@ def _described(call: Call) -> str:
     if call.raises:
         return f"{written}: must raise {call.raises.__name__}"
     return f"{written}: one of {', '.join(call.conventions)}" if call.conventions else written
-
-
-def _ask(find: Callable[..., Any], name: str | None) -> Any:
-    """Look something up; a name that is not known is what cannot be run."""
-    try:
-        return find(name)
-    except ValueError as error:
-        raise CannotRunError(error) from None
 
 
 # --- check ----------------------------------------------------------------------------------------
@@ -190,11 +172,11 @@ def check(
     """Call a function as the examples say, and print a line for each call."""
     if ":" in example_id:
         raise CannotRunError(f"the id comes before the function, as in: check all {example_id}")
-    calls = [call for _, call in _ask(cases, function)]
+    calls = [call for _, call in ask(cases, function)]
     if example_id != "all":
-        example = _ask(load, example_id)
+        example = ask(load, example_id)
         if example.withdrawn:
-            raise CannotRunError(*_withdrawn(example))
+            raise CannotRunError(*withdrawn_lines(example))
         every = example.calls
         calls = [call for call in every if call.function == function]
         if not calls:
@@ -319,71 +301,6 @@ def _found(target: str) -> Callable[..., Any]:
         raise CannotRunError(f"{target} is {type(found).__name__}, not a function")
     tested: Callable[..., Any] = found
     return tested
-
-
-# --- export and verify ----------------------------------------------------------------------------
-
-
-def export(folder: Path) -> int:
-    """Write every example as JSON and as .npz, the schema, and a manifest of what was written."""
-    written = {}
-
-    def write(name: str, content: bytes) -> None:
-        (folder / name).write_bytes(content)
-        written[name] = hashlib.sha256(content).hexdigest()
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("schema", "trace.schema", *ids()):
-            write(f"{name}.json", file_content(name))
-        for example_id in ids():
-            path = folder / f"{example_id}.npz"
-            example = load(example_id)
-            np.savez(path, **{**example.inputs, **example.expected})
-            written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-        manifest = {
-            "package": f"selfattn_ref {selfattn_ref.__version__}",
-            "examples": {i: f"sha256:{load(i).digest}" for i in ids()},
-            "files": {name: f"sha256:{written[name]}" for name in sorted(written)},
-        }
-        (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
-    except OSError as error:
-        raise CannotRunError(f"{error.strerror}: {error.filename}") from None
-    print(f"{len(ids())} examples in {folder}: JSON, .npz, schemas and manifest.json")
-    return AGREES
-
-
-def verify(reference: str) -> int:
-    """Say whether an example is the one that a citation names, or a file its trace."""
-    if reference.endswith(".trace.json"):
-        return verify_trace(Path(reference))
-    match = _CITED.fullmatch(reference.strip())
-    if match is None:
-        raise CannotRunError(
-            f"a citation is ID@VERSION#sha256:DIGEST with 64 hexadecimal digits; got {reference!r}"
-        )
-    example = _ask(load, match["id"])
-    version = f", cited from {match['version']}" if match["version"] else ""
-    if match["digest"] != example.digest:
-        print(f"{example.id} is another: {example.citation}{version}")
-        return DIFFERS
-    print(f"{example.id} is the one that is cited: {example.title}{version}")
-    print(*_withdrawn(example), _file(example), sep="\n")
-    return AGREES
-
-
-def verify_trace(path: Path) -> int:
-    """Say whether a file is, byte by byte, the trace of the example that it names."""
-    example = _ask(load, path.name.partition(".")[0])
-    try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise CannotRunError(f"{error.strerror}: {error.filename}") from None
-    if digest != json.loads(file_content("traces"))[example.id]:
-        print(f"{path.name} is not the trace of {example.id} that {selfattn_ref.__version__} knows")
-        return DIFFERS
-    print(f"{path.name} is the trace of {example.id}: {example.title}")
-    return AGREES
 
 
 if __name__ == "__main__":
