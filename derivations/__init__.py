@@ -8,5 +8,5 @@ rounds, to the nearest double.
     python -m derivations --write SA010     fill in the expected values of a new example
     python -m derivations --release SA010   enter it in released.json: from now on it is fixed
     python -m derivations --traces DIR      write how every expected value was made, step by step
-    python -m derivations --digests         enter the digests of these traces in traces.json
+    python -m derivations --digests         enter the digests in digests.json and traces.json
 """

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str], *, data: Path = DATA, ledger: Path = LEDGER) 
     action.add_argument("--release", metavar="ID", help="enter an example in the ledger")
     action.add_argument("--traces", metavar="DIR", help="write how every value was made")
     action.add_argument(
-        "--digests", action="store_true", help="enter the digests of the traces in their ledger"
+        "--digests", action="store_true", help="enter the digests of examples and their traces"
     )
     options = parser.parse_args(arguments)
     if options.write:

@@ -18,6 +18,7 @@ from derivations.documents import DATA, Document, example_files, fingerprint, in
 from derivations.examples import DERIVATIONS
 from derivations.recording import Step, recorded
 
+EXAMPLES = DATA / "digests.json"  # the digest of every example
 TRACES = DATA / "traces.json"  # the digest of the trace of every example
 
 
@@ -107,12 +108,15 @@ def write_traces(folder: Path) -> list[Path]:
 
 
 def write_digests() -> None:
-    """Enter the digest of every trace in the ledger."""
-    digests = {
-        example_id: hashlib.sha256(trace_text(read(path)).encode()).hexdigest()
-        for example_id, path in example_files().items()
+    """Enter the digest of every example, and that of its trace, in the files of the package."""
+    documents = {example_id: read(path) for example_id, path in example_files().items()}
+    traces = {
+        example_id: hashlib.sha256(trace_text(document).encode()).hexdigest()
+        for example_id, document in documents.items()
     }
-    TRACES.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
+    examples = {example_id: fingerprint(document) for example_id, document in documents.items()}
+    for path, digests in ((EXAMPLES, examples), (TRACES, traces)):
+        path.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
 
 
 def compact(value: Any) -> str:

@@ -7,6 +7,7 @@
     python -m selfattn_ref.worked_examples check all mymodule:my_attention --convert torch:tensor
     python -m selfattn_ref.worked_examples export DIR
     python -m selfattn_ref.worked_examples verify "SA016@1.0.0#sha256:…"
+    python -m selfattn_ref.worked_examples verify all
 
 The exit code is 0 if all that could be asked agrees, 1 if something differs, 2 if something could
 not be run or nothing could be asked. It is the same if whoever reads the output closes it early, as
@@ -95,14 +96,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     )
 
-    command = commands.add_parser("export", help="write JSON, .npz and a manifest with digests")
+    command = commands.add_parser("export", help="write JSON, .npz, safetensors and a manifest")
     command.add_argument("folder", metavar="DIR", type=Path)
     command.set_defaults(run=lambda given: export(given.folder))
 
     command = commands.add_parser(
-        "verify", help="say whether an example is the one that is cited, or a trace the one of ours"
+        "verify",
+        help="say whether examples are those that were released",
+        description="Compare with the digests of the examples: all that are installed, the one "
+        "that a citation names, a file (.json, .npz, .safetensors or .trace.json), or a whole "
+        "folder or archive with its manifest.",
     )
-    command.add_argument("cited", metavar="ID@VERSION#sha256:DIGEST|FILE.trace.json")
+    command.add_argument("cited", metavar="all|ID@VERSION#sha256:DIGEST|FILE|DIR")
     command.set_defaults(run=lambda given: verify(given.cited))
 
     given = parser.parse_args(arguments)
@@ -125,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def list_examples(function: str | None) -> int:
     """Print a line for each example."""
     for example_id in ask(ids, function):
-        example = load(example_id)
+        example = ask(load, example_id)
         print(example)
         if example.calls:
             print(f"       {', '.join(dict.fromkeys(call.function for call in example.calls))}")

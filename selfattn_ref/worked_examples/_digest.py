@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -16,15 +17,19 @@ def digest(text: str) -> str:
     which each number is ``{"number": "p/q"}``, the fraction in lowest terms that its decimal
     stands for (``"p"`` if it is whole). So prose and layout may improve, and 0.50 is 0.5.
     """
+    content = said(text, lambda decimal: {"number": str(Fraction(decimal))})
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def fraction(decimal: str) -> dict[str, str]:
-        return {"number": str(Fraction(decimal))}
+
+def said(text: str, number: Callable[[str], Any]) -> dict[str, Any]:
+    """Return what the digest covers of an example file, each number made of its decimal."""
 
     def values(entries: dict[str, Any]) -> dict[str, Any]:
         return {name: entry["value"] for name, entry in entries.items()}
 
-    document = json.loads(text, parse_float=fraction, parse_int=fraction)
-    content = {
+    document = json.loads(text, parse_float=number, parse_int=number)
+    return {
         "inputs": values(document["inputs"]),
         "expected": values(document["expected"]),
         "calls": [
@@ -33,8 +38,6 @@ def digest(text: str) -> str:
         ],
         "tolerance": document["tolerance"],
     }
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def content_id(content: bytes) -> str:

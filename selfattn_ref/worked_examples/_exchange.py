@@ -5,12 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import selfattn_ref
+from selfattn_ref.worked_examples._digest import digest, said
 from selfattn_ref.worked_examples._files import file_content, ids, load
+from selfattn_ref.worked_examples._formats import (
+    Arrays,
+    arrays_of,
+    read_npz,
+    read_safetensors,
+    without_words,
+    write_npz,
+    write_safetensors,
+)
 from selfattn_ref.worked_examples._shell import (
     AGREES,
     DIFFERS,
@@ -21,49 +35,64 @@ from selfattn_ref.worked_examples._shell import (
 )
 
 _CITED = re.compile(r"(?P<id>[^@#]+)(@(?P<version>[^#]+))?#sha256:(?P<digest>[0-9a-f]{64})")
+_BREAK = re.compile(r"\\allowbreak *(\{\})?|\s")  # which a citation copied from BibTeX has
+_FILE = re.compile(r"(?P<id>SA\d{3})\b.*?(?P<kind>\.trace\.json|\.json|\.npz|\.safetensors)")
+MANIFEST = "manifest.json"
 
 
 def export(folder: Path) -> int:
-    """Write every example as JSON and as .npz, the schema, and a manifest of what was written."""
-    written = {}
-
-    def write(name: str, content: bytes) -> None:
-        (folder / name).write_bytes(content)
-        written[name] = hashlib.sha256(content).hexdigest()
-
+    """Write every example in each format, the schemas, and a manifest of what was written."""
+    files = {f"{name}.json": file_content(name) for name in ("schema", "trace.schema")}
+    for example in map(load, ids()):
+        arrays = arrays_of(example)
+        cited = f"{example.id}#sha256:{example.digest}"
+        files[f"{example.id}.json"] = file_content(example.id)
+        files[f"{example.id}.npz"] = write_npz(arrays)
+        files[f"{example.id}.safetensors"] = write_safetensors(without_words(arrays), cited)
+    manifest = {
+        "package": f"selfattn_ref {selfattn_ref.__version__}",
+        "examples": {i: f"sha256:{load(i).digest}" for i in ids()},
+        "files": {name: f"sha256:{_sha256(files[name])}" for name in sorted(files)},
+    }
+    files[MANIFEST] = f"{json.dumps(manifest, indent=2)}\n".encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("schema", "trace.schema", *ids()):
-            write(f"{name}.json", file_content(name))
-        for example_id in ids():
-            path = folder / f"{example_id}.npz"
-            example = load(example_id)
-            np.savez(path, **{**example.inputs, **example.expected})
-            written[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-        manifest = {
-            "package": f"selfattn_ref {selfattn_ref.__version__}",
-            "examples": {i: f"sha256:{load(i).digest}" for i in ids()},
-            "files": {name: f"sha256:{written[name]}" for name in sorted(written)},
-        }
-        (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
     except OSError as error:
         raise CannotRunError(f"{error.strerror}: {error.filename}") from None
-    print(f"{len(ids())} examples in {folder}: JSON, .npz, schemas and manifest.json")
+    print(f"{len(ids())} examples in {folder}: JSON, .npz, .safetensors, schemas and {MANIFEST}")
     return AGREES
 
 
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def verify(reference: str) -> int:
-    """Say whether an example is the one that a citation names, or a file its trace."""
-    if reference.endswith(".trace.json"):
-        return verify_trace(Path(reference))
-    match = _CITED.fullmatch(reference.strip())
-    if match is None:
-        raise CannotRunError(
-            f"a citation is ID@VERSION#sha256:DIGEST with 64 hexadecimal digits; got {reference!r}"
-        )
-    example = ask(load, match["id"])
-    version = f", cited from {match['version']}" if match["version"] else ""
-    if match["digest"] != example.digest:
+    """Say whether a citation names an example as it is, or whether files are those of ours."""
+    match = _CITED.fullmatch(_BREAK.sub("", reference))
+    if match:
+        return _verify_citation(match)
+    path = Path(reference)
+    if reference == "all":
+        return _verify_installed()
+    if path.is_dir() or path.suffix == ".zip":
+        return _verify_files(path, _contents(path))
+    if path.name == MANIFEST:
+        return _verify_files(path.parent, _contents(path.parent))
+    if path.exists() or _FILE.fullmatch(path.name):
+        return _verify_file(path)
+    raise CannotRunError(
+        "verify takes all, a file, a folder or an archive of examples, or a citation: "
+        f"ID@VERSION#sha256:DIGEST with 64 hexadecimal digits; got {reference!r}"
+    )
+
+
+def _verify_citation(cited: re.Match[str]) -> int:
+    example = ask(load, cited["id"])
+    version = f", cited from {cited['version']}" if cited["version"] else ""
+    if cited["digest"] != example.digest:
         print(f"{example.id} is another: {example.citation}{version}")
         return DIFFERS
     print(f"{example.id} is the one that is cited: {example.title}{version}")
@@ -71,15 +100,165 @@ def verify(reference: str) -> int:
     return AGREES
 
 
-def verify_trace(path: Path) -> int:
-    """Say whether a file is, byte by byte, the trace of the example that it names."""
-    example = ask(load, path.name.partition(".")[0])
+def _verify_installed() -> int:
+    """Compare the examples of this installation with the digests under which they are known."""
+    known = json.loads(file_content("digests"))
+    problems = [f"{name}.json is missing" for name in known if name not in ids()]
+    for name in ids():
+        example = ask(load, name)
+        if example.digest != known.get(name):
+            problems.append(f"{name}.json is another: its digest is sha256:{example.digest}")
+    print(*problems, sep="\n", end="\n" if problems else "")
+    if problems:
+        return DIFFERS
+    print(f"{len(known)} examples are those of selfattn_ref {selfattn_ref.__version__}")
+    return AGREES
+
+
+def _verify_file(path: Path) -> int:
+    (content,) = _contents(path).values()
+    problems = _problems(path.name, content)
+    example = load(path.name[:5])
+    if problems:
+        print(f"{path.name} is not {_kind(path.name)}{example.id} {_as_known()}:")
+        print(*(f"  {problem}" for problem in problems), sep="\n")
+        return DIFFERS
+    print(f"{path.name} is {_kind(path.name)}{example.id}: {example.title}")
+    print(*(f"{line}\n" for line in withdrawn_lines(example)), sep="", end="")
+    return AGREES
+
+
+def _kind(name: str) -> str:
+    return "the trace of " if name.endswith(".trace.json") else ""
+
+
+def _as_known() -> str:
+    return f"that selfattn_ref {selfattn_ref.__version__} knows"
+
+
+def _verify_files(place: Path, files: Mapping[str, bytes]) -> int:
+    """Compare the files of a folder or an archive with its manifest, and with the examples."""
+    if MANIFEST not in files:
+        raise CannotRunError(f"there is no {MANIFEST} in {place}")
     try:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        manifest = json.loads(files[MANIFEST])
+        listed = {name: entry.removeprefix("sha256:") for name, entry in manifest["files"].items()}
+        digests = manifest["examples"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CannotRunError(f"{place / MANIFEST} is damaged: {_told(error)}") from None
+    ours = {name for name in files if _FILE.fullmatch(name)}
+    problems = [f"{name} is missing" for name in sorted(listed.keys() - files)]
+    problems += [f"{name} is not in {MANIFEST}" for name in sorted(ours - listed.keys())]
+    for name in sorted(listed.keys() & files):
+        if _sha256(files[name]) != listed[name]:
+            problems.append(f"{name} is not the file of {MANIFEST}: another SHA-256")
+        if name in ours:
+            try:
+                problems += [f"{name}: {problem}" for problem in _problems(name, files[name])]
+            except CannotRunError as error:
+                problems.append(f"{error}")
+    problems += [
+        f"{name} has another digest in {MANIFEST}"
+        for name, entry in digests.items()
+        if name in ids() and entry != f"sha256:{load(name).digest}"
+    ]
+    if problems:
+        print(*problems, sep="\n")
+        return DIFFERS
+    print(f"{len(listed)} files of {len(digests)} examples in {place} are those {_as_known()}")
+    return AGREES
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    """Return the files in a folder, in an archive, or the one at the path itself, by name."""
+    try:
+        if path.is_dir():
+            return {one.name: one.read_bytes() for one in sorted(path.iterdir()) if one.is_file()}
+        if path.suffix != ".zip":
+            return {path.name: path.read_bytes()}
+        with zipfile.ZipFile(path) as archive:
+            return {Path(one.filename).name: archive.read(one) for one in archive.infolist()}
     except OSError as error:
         raise CannotRunError(f"{error.strerror}: {error.filename}") from None
-    if digest != json.loads(file_content("traces"))[example.id]:
-        print(f"{path.name} is not the trace of {example.id} that {selfattn_ref.__version__} knows")
-        return DIFFERS
-    print(f"{path.name} is the trace of {example.id}: {example.title}")
-    return AGREES
+    except Exception as error:  # a damaged archive fails in many ways
+        raise CannotRunError(f"{path.name} is damaged: {_told(error)}") from None
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _problems(name: str, content: bytes) -> list[str]:
+    """Return what a file says otherwise than the example after which it is named."""
+    match = _FILE.fullmatch(name)
+    if match is None:
+        raise CannotRunError(
+            f"{name}: the name of a file is an id with .json, .npz, .safetensors or .trace.json"
+        )
+    example, kind = ask(load, match["id"]), match["kind"]
+    if kind == ".trace.json":
+        known = json.loads(file_content("traces"))[example.id]
+        return [] if _sha256(content) == known else ["another SHA-256"]
+    try:
+        if kind == ".json":
+            return _differences_of_json(content.decode(), file_content(example.id).decode())
+        wanted = arrays_of(example)
+        if kind == ".npz":
+            return _differences(read_npz(content), wanted)
+        return _differences(read_safetensors(content), without_words(wanted))
+    except Exception as error:  # whatever a damaged file makes of its reader
+        raise CannotRunError(f"{name} is damaged: {_told(error)}") from None
+
+
+def _differences_of_json(got: str, wanted: str) -> list[str]:
+    if digest(got) == digest(wanted):
+        return []
+    return [*_otherwise(said(got, Decimal), said(wanted, Decimal), "")]
+
+
+def _otherwise(got: Any, wanted: Any, at: str) -> Iterator[str]:
+    """Yield where a JSON value is another one, as a path such as expected.output[1][4]."""
+    if isinstance(got, dict) and isinstance(wanted, dict):
+        for key in sorted(got.keys() | wanted):
+            inner = f"{at}.{key}".lstrip(".")
+            if key in got and key in wanted:
+                yield from _otherwise(got[key], wanted[key], inner)
+            else:
+                yield f"{inner} is {'missing' if key in wanted else 'unknown'}"
+    elif isinstance(got, list) and isinstance(wanted, list):
+        if len(got) != len(wanted):
+            yield f"{at} has the length {len(got)}, not {len(wanted)}"
+        else:
+            for i, (one, other) in enumerate(zip(got, wanted, strict=True)):
+                yield from _otherwise(one, other, f"{at}[{i}]")
+    elif type(got) is not type(wanted) or got != wanted:
+        yield f"{at} is {_written(got)}, not {_written(wanted)}"
+
+
+def _written(value: Any) -> str:
+    return f"{value}" if isinstance(value, Decimal) else json.dumps(value, default=str)
+
+
+def _differences(got: Arrays, wanted: Arrays) -> list[str]:
+    """Return in which arrays, and in which of their entries, two files differ."""
+    found = []
+    for name in sorted(got.keys() | wanted):
+        if name not in got or name not in wanted:
+            found.append(f"{name} is {'missing' if name in wanted else 'unknown'}")
+            continue
+        one, other = got[name], wanted[name]
+        if (one.dtype, one.shape) != (other.dtype, other.shape):
+            found.append(f"{name} is {_type(one)}, not {_type(other)}")
+            continue
+        both_nan = (one != one) & (other != other)
+        places = np.argwhere((one != other) & ~both_nan)
+        if len(places):
+            at = tuple(places[0])
+            where = f"[{', '.join(map(str, at))}]" if at else ""
+            more = f"; {len(places)} entries differ" if len(places) > 1 else ""
+            found.append(f"{name}{where} is {one[at]}, not {other[at]}{more}")
+    return found
+
+
+def _type(array: Any) -> str:
+    return f"{array.dtype} of shape {array.shape}"

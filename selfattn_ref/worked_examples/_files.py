@@ -187,6 +187,14 @@ def _nearest(unknown: str, count: int = 3) -> list[str]:
 
 @cache
 def _read(example_id: str) -> WorkedExample:
+    try:
+        return _parsed(example_id)
+    except (ValueError, KeyError, TypeError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise ValueError(f"the file {example_id}.json is damaged: {told}") from error
+
+
+def _parsed(example_id: str) -> WorkedExample:
     content = file_content(example_id)
     document = json.loads(content)
     withdrawn = document.get("withdrawn")

@@ -1,21 +1,16 @@
 """The worked examples at the command line: what it prints, and the exit codes 0, 1 and 2."""
 
-import hashlib
-import json
 import os
 import re
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import selfattn_ref
-from derivations.documents import DATA, ROOT, read
-from derivations.traces import trace_text
+from derivations.documents import DATA, ROOT
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.__main__ import main
-from tests.examples.test_data import TEXTS
 
 MODULE = """
 import numpy as np
@@ -340,90 +335,6 @@ class TestListAndShow:
             2, "", "cannot run: no worked example has the id 'SA16'; the nearest are SA015, SA016, "
             "SA017\n",
         )  # fmt: skip
-
-
-class TestExport:
-    @pytest.fixture
-    def folder(self, run, tmp_path):
-        folder = tmp_path / "out" / "examples"
-        code, out, _ = run("export", str(folder))
-        assert code == 0
-        assert out == f"{len(ids())} examples in {folder}: JSON, .npz, schemas and manifest.json\n"
-        return folder
-
-    def test_the_json_is_that_of_the_package_and_the_arrays_are_those_that_load(self, folder):
-        for example_id in ids():
-            text = (folder / f"{example_id}.json").read_bytes()
-            assert text == TEXTS[example_id].encode()
-            example = load(example_id)
-            with np.load(folder / f"{example_id}.npz", allow_pickle=False) as arrays:
-                assert set(arrays) == {*example.inputs, *example.expected}
-                for name, value in {**example.inputs, **example.expected}.items():
-                    assert np.array_equal(arrays[name], np.asarray(value))
-        for schema in ("schema.json", "trace.schema.json"):
-            assert (folder / schema).read_bytes() == (DATA / schema).read_bytes()
-
-    def test_the_manifest_has_the_digest_of_every_file_and_of_every_example(self, folder):
-        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-        assert manifest["package"] == f"selfattn_ref {selfattn_ref.__version__}"
-        assert manifest["examples"] == {i: f"sha256:{load(i).digest}" for i in ids()}
-        files = {path.name: path.read_bytes() for path in folder.iterdir()}
-        del files["manifest.json"]
-        assert manifest["files"] == {
-            name: f"sha256:{hashlib.sha256(content).hexdigest()}" for name, content in files.items()
-        }
-
-    def test_a_folder_that_cannot_be_made_has_the_code_2(self, run, tmp_path):
-        code, _, err = run("export", str(tmp_path / "mine.py"))
-        assert code == 2
-        assert re.match(r"cannot run: File exists: .*mine\.py", err)
-
-
-class TestVerify:
-    CITED = f"SA016@0.0.1#sha256:{load('SA016').digest}"
-
-    @pytest.mark.parametrize("cited", [CITED, CITED.replace("@0.0.1", "")])
-    def test_the_digest_decides_whatever_the_version(self, run, cited):
-        code, out, _ = run("verify", cited)
-        assert code == 0
-        version = ", cited from 0.0.1" if "@" in cited else ""
-        assert out == (
-            f"SA016 is the one that is cited: Causal mask, step by step{version}\n"
-            f"The file: {load('SA016').swhid} (changes with its prose; the digest does not)\n"
-        )
-
-    def test_another_digest_is_another_example(self, run):
-        code, out, _ = run("verify", self.CITED.replace("SA016", "SA015"))
-        assert code == 1
-        assert out.startswith(f"SA015 is another: SA015@{selfattn_ref.__version__}#sha256:")
-        assert load("SA015").digest in out
-
-    @pytest.mark.parametrize(
-        "cited, message",
-        [
-            ("SA016", "a citation is ID@VERSION#sha256:DIGEST with 64 hexadecimal digits; got"),
-            (CITED[:-1], "a citation is"),
-            (CITED.replace("SA016", "SA999"), "no worked example has the id 'SA999'"),
-        ],
-    )
-    def test_what_is_no_citation_has_the_code_2(self, run, cited, message):
-        code, _, err = run("verify", cited)
-        assert code == 2
-        assert err.startswith(f"cannot run: {message}")
-
-    def test_a_trace_is_known_by_its_bytes(self, run, tmp_path):
-        path = tmp_path / "SA016.trace.json"
-        path.write_text(trace_text(read(DATA / "SA016.json")), "utf-8")
-        code, out, _ = run("verify", str(path))
-        assert (code, out) == (0, f"{path.name} is the trace of SA016: {load('SA016').title}\n")
-        path.write_bytes(path.read_bytes() + b" ")
-        code, out, _ = run("verify", str(path))
-        assert code == 1
-        assert out.startswith("SA016.trace.json is not the trace of SA016")
-        path.unlink()
-        code, _, err = run("verify", str(path))
-        assert code == 2
-        assert err.startswith("cannot run: No such file")
 
 
 def test_an_unknown_command_has_the_code_2_and_says_which_there_are(capsys):

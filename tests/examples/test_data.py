@@ -69,6 +69,7 @@ class TestFiles:
     def test_the_folder_holds_the_examples_valid_schemas_and_the_digests_of_the_traces(self):
         assert {path.name for path in DATA.iterdir()} == {
             *(f"{name}.json" for name in DOCUMENTS),
+            "digests.json",
             "schema.json",
             "trace.schema.json",
             "traces.json",
