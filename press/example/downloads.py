@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import io
 import json
-import zipfile
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -13,18 +12,19 @@ from derivations.traces import write_traces
 from press.example.notebook import written
 from press.site.addresses import base_of
 from press.site.citation import Work
-from press.site.library import FOLDER, build_wheel, install
+from press.site.library import FOLDER, archive, build_wheel, install
 from press.site.scope import is_whole
 from selfattn_ref.worked_examples.__main__ import main
 
 ARCHIVE = "worked-examples.zip"
+VECTORS = "selfattn-vectors.zip"  # what `export` writes, and nothing else
 
 
 def write_files(app: Sphinx, exception: Exception | None) -> None:
-    """Put what can be taken along into the site: each file by itself, and all in one archive.
+    """Put what can be taken along into the site: each file by itself, and in two archives.
 
-    That is the data of all examples, their traces and notebooks, and the library that these
-    install.
+    One has the data of all examples; the other has these, their traces and notebooks, and the
+    library that these install.
     """
     if not is_whole(app, exception):
         return
@@ -34,16 +34,18 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
         main(["export", f"{folder}"])
     listed = folder / "manifest.json"
     manifest = json.loads(listed.read_text("utf-8"))
+
+    def pack(name: str, top: str) -> None:
+        files = [folder / one for one in (*manifest["files"], listed.name)]
+        archive(folder, files, folder / name, top)
+
+    pack(VECTORS, "selfattn-vectors/")
     for path in (build_wheel(folder), *folder.glob("SA*.ipynb"), *write_traces(folder)):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         manifest["files"][path.name] = f"sha256:{digest}"
     manifest["files"] = dict(sorted(manifest["files"].items()))
     listed.write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
-    with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted([*manifest["files"], listed.name]):
-            # a fixed date, so that two builds give one archive
-            entry = zipfile.ZipInfo(f"worked-examples/{name}")
-            archive.writestr(entry, (folder / name).read_bytes())
+    pack(ARCHIVE, "worked-examples/")
 
 
 def write_notebook(app: Sphinx, name: str, work: Work) -> None:
@@ -57,6 +59,7 @@ def buttons(name: str, *, runs: bool = True) -> str:
     """Return links to the files of an example; only one that is in use has a notebook."""
     files = {"Notebook (.ipynb)": f"{name}.ipynb"} if runs else {}
     files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz"}
+    files |= {"safetensors": f"{name}.safetensors"}
     files |= {"Trace (JSON)": f"{name}.trace.json", "All examples (.zip)": ARCHIVE}
     links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
     return f'<p class="buttons">{" ".join(links)}</p>'

@@ -14,7 +14,11 @@ from press.site import citation
 
 TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"  # LICENSE-text
 CODE_LICENSE = "https://spdx.org/licenses/MIT"  # LICENSE: what is below selfattn_ref/
-FILES = {".json": "application/json", ".npz": "application/zip"}
+FILES = {
+    ".json": "application/json",
+    ".npz": "application/zip",
+    ".safetensors": "application/octet-stream",
+}
 Links = list[dict[str, str]]
 
 

@@ -17,6 +17,7 @@ from press.example import downloads, slip_catalog, snippets
 from press.site import library
 from press.site.library import WHEEL
 from selfattn_ref.worked_examples import WorkedExampleMismatch, ids, load, slips
+from selfattn_ref.worked_examples.__main__ import main
 
 WORK: Any = SimpleNamespace(  # as much of one as a notebook needs
     url="https://book.test/SA016/", sentence=lambda: "A sentence.", bibtex=lambda: "@misc{key}"
@@ -68,9 +69,26 @@ class TestFiles:
     def test_the_archive_has_them_all(self, folder):
         with zipfile.ZipFile(folder / downloads.ARCHIVE) as files:
             names = {Path(name).name for name in files.namelist()}
-        assert names == {path.name for path in folder.iterdir()} - {downloads.ARCHIVE}
+        archives = {downloads.ARCHIVE, downloads.VECTORS}
+        assert names == {path.name for path in folder.iterdir()} - archives
         assert names >= {"manifest.json", "schema.json", WHEEL}
-        assert names >= {f"SA001{suffix}" for suffix in (".json", ".npz", ".trace.json", ".ipynb")}
+        kinds = (".json", ".npz", ".safetensors", ".trace.json", ".ipynb")
+        assert names >= {f"SA001{suffix}" for suffix in kinds}
+
+    def test_the_vectors_are_what_is_exported_with_a_manifest_of_it(self, folder, tmp_path):
+        with contextlib.redirect_stdout(io.StringIO()):
+            main(["export", f"{tmp_path}"])
+        with zipfile.ZipFile(folder / downloads.VECTORS) as files:
+            held = {name: files.read(name) for name in files.namelist()}
+        assert held == {
+            f"selfattn-vectors/{path.name}": path.read_bytes() for path in tmp_path.iterdir()
+        }
+        assert (folder / downloads.VECTORS).stat().st_size <= 1_000_000
+
+    @pytest.mark.parametrize("name", ["", downloads.ARCHIVE, downloads.VECTORS])
+    def test_the_folder_and_the_archives_are_verified(self, folder, name, capsys):
+        assert main(["verify", f"{folder / name}"]) == 0
+        assert f" files of {len(ids())} examples" in capsys.readouterr().out
 
 
 class TestInstalling:

@@ -115,9 +115,9 @@ class TestPrograms:
             assert data["identifier"] == f"{name}@{__version__}#sha256:{example.digest}"
             assert data["datePublished"] == str(example.released)
             files = [SITE / name / one["contentUrl"] for one in data["distribution"]]
-            assert [path.suffix for path in files] == [".json", ".npz"]
+            assert [path.suffix for path in files] == [".json", ".npz", ".safetensors"]
             assert json.loads(files[0].read_text("utf-8"))["id"] == name
-            assert files[1].is_file()
+            assert all(path.is_file() for path in files)
 
     def test_the_names_that_the_page_gives_are_addresses_of_the_site(self):
         rows = re.findall(r"^\| .+ \| `\S+` \| `(\S+)` \|$", PAGE, re.M)

@@ -37,7 +37,7 @@ def copied(page):
     return page.evaluate("navigator.clipboard.readText()")
 
 
-@pytest.mark.parametrize("kind", ["json", "npz", "ipynb", "whl"])
+@pytest.mark.parametrize("kind", ["json", "npz", "safetensors", "ipynb", "whl"])
 def test_what_is_taken_along_is_what_the_site_has(page, copy, kind):
     with page.expect_download() as started:
         page.locator(f"main a[download][href$='.{kind}']").first.click()
