@@ -26,7 +26,7 @@ from press.site.theme import ROOT, THEME, copy_script
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.slips import wrong
 
-SCRIPT = "checker.js"
+SCRIPTS = ("reading.js", "checker.js")  # the second needs the first
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 FORM = """\
 <div class="checker" id="checker">
@@ -45,7 +45,7 @@ FORM = """\
 <textarea id="check-output" rows="7" spellcheck="false" autocapitalize="off" autocomplete="off"
  placeholder="array([[0.1070, 0.8930],&#10;       …"></textarea>
 <p class="buttons"><button type="button" id="check-choose">Choose a file</button>
-<input type="file" id="check-file" accept=".json,.txt,.csv,.tsv,.npy,.npz" hidden>
+<input type="file" id="check-file" accept=".json,.txt,.csv,.tsv,.npy,.npz,.safetensors" hidden>
 <button type="button" id="check-clear">Clear</button>
 <label for="check-array" hidden>Array <select id="check-array"></select></label></p>
 </div>
@@ -54,7 +54,7 @@ FORM = """\
 </div>
 <noscript><p>Without JavaScript this page compares nothing. The library does, as said below.</p>
 </noscript>
-<script defer src="../_static/{script}"></script>
+{scripts}
 """
 
 
@@ -186,7 +186,6 @@ class Checker(SphinxDirective):
             for e, call in cases(ATTENTION)
             if list(call.arguments) == ["query", "key", "value"]
         )
-        script = (THEME / SCRIPT).read_bytes()
         examples = "\n".join(
             f'<option id="{one}" value="{one}"{" selected" * (one == plain)}>'
             f"{html.escape(repr(load(one)))}</option>"
@@ -195,16 +194,23 @@ class Checker(SphinxDirective):
         form = FORM.format(
             examples=examples,
             dtypes="\n".join(f"<option>{dtype}</option>" for dtype in DTYPES),
-            script=f"{SCRIPT}?v={hashlib.sha256(script).hexdigest()[:8]}",
+            scripts="\n".join(map(_tag, SCRIPTS)),
         )
         return [nodes.raw("", form, format="html")]
+
+
+def _tag(script: str) -> str:
+    """Return the element that loads a script; its address changes when the script does."""
+    version = hashlib.sha256((THEME / script).read_bytes()).hexdigest()[:8]
+    return f'<script defer src="../_static/{script}?v={version}"></script>'
 
 
 def write_scripts(static: Path) -> None:
     """Write the script of the page, and one with the data of each example."""
     folder = static / "checks"
     folder.mkdir(parents=True, exist_ok=True)
-    copy_script(THEME / SCRIPT, static / SCRIPT)
+    for name in SCRIPTS:
+        copy_script(THEME / name, static / name)
     for name in ids():
         # Python writes NaN and Infinity as JavaScript reads them.
         data = json.dumps(of_example(name), separators=(",", ":"), ensure_ascii=False)

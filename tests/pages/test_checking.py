@@ -11,9 +11,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 import quickjs
+import safetensors.numpy
 from numpy.typing import NDArray
 
 from press.example import checker
+from selfattn_ref import worked_examples
 from selfattn_ref.worked_examples import Call, WorkedExampleMismatch, ids, load, slips
 from selfattn_ref.worked_examples._slip import raw_scores, softmax
 
@@ -33,7 +35,8 @@ class Engine:
 
     def __init__(self, folder: Path) -> None:
         self.context = quickjs.Context()
-        self.context.eval((ROOT / "book/theme/checker.js").read_text("utf-8"))
+        for script in checker.SCRIPTS:
+            self.context.eval((ROOT / "book/theme" / script).read_text("utf-8"))
         self.context.eval("var data = {}; bookChecker.take = (one) => { data[one.id] = one; };")
         for path in folder.glob("*.js"):
             self.context.eval(path.read_text("utf-8"))
@@ -49,7 +52,7 @@ class Engine:
                 return bookChecker.limitsOf(data[id], answer(id, key), dtype);
             }
             function pasted(id, key, text, dtype) {
-                var array = bookChecker.choose(bookChecker.read(text), answer(id, key));
+                var array = bookChecker.choose(bookReading.read(text), answer(id, key));
                 return judge(id, key, array, dtype || array.dtype || "float64");
             }
             """
@@ -172,6 +175,7 @@ class TestVerdicts:
         # SA022 has nobody to attend to, SA027 heads, SA043 another number of keys than queries.
         for name in ("SA022", "SA027", "SA039", "SA043"):
             call, seen = load(name).calls[0], set()
+            twins = [one for one in load(name).calls if np.array_equal(one.expected, call.expected)]
             for slip in slips.SLIPS.values():
                 try:
                     output = slip(*call.args, **call.kwargs)
@@ -181,8 +185,10 @@ class TestVerdicts:
                     continue
                 seen.add(output.tobytes())
                 said = agrees(call.check, output)
+                # The page cannot know which of two calls that expect the same was made.
+                meant = {slip for twin in twins for slip in agrees(twin.check, output)[2]}
                 found = verdict(engine.judge(name, "0", output))
-                assert (*found[:2], sorted(found[2])) == (*said[:2], sorted(said[2])), (name, slip)
+                assert (*found[:2], {*found[2]}) == (*said[:2], meant), (name, slip)
                 named.update(said[2])
         assert len(named) > len(slips.SLIPS) / 2
 
@@ -268,20 +274,78 @@ PRINTED = {
     "a;b;c\n0;1;0\n0;.1070418;8.929582e-1\n": "",
     "0 1 0\n0 0.1070418\t0.8929582": "",
     "[0.0 1.0 0.0; 0.0 0.1070418 0.8929582]": "",
-    "weights = [np.float64(0.0), np.float64(1.0), np.float64(0.0)]": "",
+    "weights = [np.float64(0.0), np.float64(1.0), np.float64(0.0)]": "float64",
     "[[0, 1, 0], [0, 0.1070418, 0.8929582]]": "",
-}
+    # C, C++, Rust, Go
+    "float w[2][3] = {{0.f, 1.0f, 0.0F},\n  {0.0f, 0.1070418f, 8.929582e-1f}};": "float32",
+    "{{0, 1, 0}, {0, 0.1070418, 0.8929582}}": "",
+    "std::vector<double> w{0.0, 1.0, 0.0};": "",
+    " 0.0000  1.0000  0.0000\n 0.0000  0.1070  0.8930\n[ CPUFloatType{2,3} ]": "",
+    "vec![vec![0.0_f32, 1.0, 0.0], vec![0.0, 0.1070418, 0.8929582]]": "float32",
+    "[][]float32{{0, 1, 0}, {0, 0.1070418, 0.8929582}}": "float32",
+    "[[0x0p+0, 0x1p+0, 0x0p+0], [0x0p+0, 0x1.b67163bf66478p-4, 0x1.c931d3881336ep-1]]": "",
+    "['0x0.0p+0', '0x1.0000000000000p+0', '0x0.0p+0']": "",
+    # Fortran, CSV with quotes
+    "  0.0000000D+00  1.0000000D+00  0.0000000d+00\n  .0D0  1.070418D-01  8.929582D-01": "",
+    '"a","b","c"\n"0","1","0"\n"0","0.1070418","0.8929582"': "",
+    # Julia
+    "2×3 Matrix{Float64}:\n 0.0  1.0       0.0\n 0.0  0.107042  0.892958": "float64",
+    "julia> w\n2×3 Matrix{Float32}:\n 0.0  1.0  0.0\n 0.0  0.107042  8.92958f-1": "float32",
+    "Float32[0.0 1.0 0.0; 0.0 0.107042 0.892958]": "float32",
+    # integers
+    "array([[0, 1, 0]], dtype=uint8)": "float64",
+}  # fmt: skip
 SECOND = [[0.0, 1.0, 0.0], [0.0, 0.1070418, 0.8929582]]
 
 
 class TestReading:
     @pytest.mark.parametrize("text", PRINTED)
     def test_what_libraries_print_is_read(self, engine: Engine, text: str) -> None:
-        (array,) = engine.run("bookChecker.read", text)
+        (array,) = engine.run("bookReading.read", text)
         rows = len(array["values"]) // 3
-        assert array["shape"] == ([rows, 3] if rows > 1 else [3])
+        assert array["shape"] == ([rows, 3] if rows > 1 or "[[" in text else [3])
         assert np.allclose(np.reshape(array["values"], (rows, 3)), SECOND[:rows], atol=3e-3)
         assert array["dtype"] == PRINTED[text]
+
+    @pytest.mark.parametrize(
+        "text, asked",
+        [
+            ("0,1070 0,8930\n0,5 0,25", "0,1070"),
+            ("0,1070;0,8930\n0,5;0,25", "0,1070"),
+            ("0,1070,0,8930\n0,5,0,25", "0,1070,0,8930"),
+            ("[[0,1070, 0,8930], [0,5, 0,25]]", "0,1070"),
+            ("[0,1070 0,8930; 0,5 0,25]", "0,1070"),
+            ('"0,1070","0,8930"\n"0,5","0,25"', "0,1070"),
+        ],
+    )
+    def test_decimal_commas_are_asked_about(self, engine: Engine, text: str, asked: str) -> None:
+        with pytest.raises(quickjs.JSException, match=f"Is {asked} one number or more"):
+            engine.run("bookReading.read", text)
+        (array,) = engine.run("bookReading.read", text, "decimal")
+        assert (array["shape"], array["values"]) == ([2, 2], [0.107, 0.893, 0.5, 0.25])
+        (array,) = engine.run("bookReading.read", text, "between")
+        assert array["values"] == [0, 1070, 0, 8930, 0, 5, 0, 25]
+
+    @pytest.mark.parametrize(
+        "text", ["0,1,0\n1,0,0", "[[0,1,2],[3,4,5]]", "0, 1\n1, 0", "0.5,1,2,3"]
+    )
+    def test_commas_between_whole_numbers_are_not(self, engine: Engine, text: str) -> None:
+        engine.run("bookReading.read", text)
+
+    @pytest.mark.parametrize(
+        "number", [0.1, -1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 2.5e-310]
+    )
+    def test_hexadecimal_is_exact(self, engine: Engine, number: float) -> None:
+        (array,) = engine.run("bookReading.read", f"[{number.hex()}]")
+        assert array["values"] == [number]
+
+    @EVERY_EXAMPLE
+    def test_the_file_of_an_example_agrees_with_what_it_expects(
+        self, engine: Engine, name: str
+    ) -> None:
+        text = (Path(worked_examples.__file__).parent / "data" / f"{name}.json").read_text("utf-8")
+        for key in load(name).expected:
+            assert engine.run("pasted", name, key, text)["state"] == "agrees", key
 
     @EVERY_EXAMPLE
     def test_what_numpy_prints_of_the_right_answer_agrees(self, engine: Engine, name: str) -> None:
@@ -342,7 +406,7 @@ class TestReading:
     )
     def test_what_cannot_be_read_is_said(self, engine: Engine, text: str, said: str) -> None:
         with pytest.raises(quickjs.JSException, match=said.replace("(", r"\(")):
-            engine.run("bookChecker.read", text)
+            engine.run("bookReading.read", text)
 
     def test_of_several_arrays_the_one_that_is_meant_is_taken(self, engine: Engine) -> None:
         weights = np.asarray(load("SA016").expected["weights"])
@@ -351,37 +415,62 @@ class TestReading:
         assert engine.run("pasted", "SA016", "weights", both)["state"] == "agrees"
         named = json.dumps({"a": 1, "output": OUTPUT.tolist(), "note": "x"})
         assert engine.run("pasted", "SA016", "1", named)["state"] == "agrees"
+        no_name = repr([*map(np.ndarray.tolist, (OUTPUT[:2], OUTPUT[:3]))])[1:-1]
+        array = engine.run(
+            "((text, key) => bookChecker.choose(bookReading.read(text), key))",
+            no_name,
+            {"name": "output", "shape": [4, 8], "boolean": False},
+        )
+        assert array is None
         one_by_one = "\n".join(str(row) for row in OUTPUT)
         assert engine.run("pasted", "SA016", "1", one_by_one)["state"] == "agrees"
 
 
 class TestFiles:
-    @pytest.mark.parametrize("kind", ["<f8", ">f8", "<f4", "<f2", ml_dtypes.bfloat16, "<i8", "|b1"])
+    @pytest.mark.parametrize(
+        "kind",
+        ["<f8", ">f8", "<f4", "<f2", ml_dtypes.bfloat16, "<i8", "|b1", "<u8", "<u4", "<u2", "|u1"],
+    )
     @pytest.mark.parametrize("order", ["C", "F"])
     def test_an_array_of_numpy_is_read(self, engine: Engine, kind: Any, order: Any) -> None:
-        array = np.asarray([[0.0, -1.5, 3e-5], [7.0, 1.0, 2.25]]).astype(kind)
+        array = np.asarray([[0.0, 1.5, 3e-5], [7.0, 200.0, 2.25]]).astype(kind)
         file = io.BytesIO()
         np.save(file, np.asarray(array, order=order))
-        found = engine.run("(b => bookChecker.npy(new Uint8Array(b).buffer))", [*file.getvalue()])
+        found = engine.run("(b => bookReading.npy(new Uint8Array(b).buffer))", [*file.getvalue()])
         assert np.array_equal(np.reshape(found["values"], found["shape"]), array.astype(float))
         assert found["boolean"] == (kind == "|b1")
         narrow = {"<f4": "float32", "<f2": "float16", ml_dtypes.bfloat16: "bfloat16"}
         assert found["dtype"] == narrow.get(kind, "float64")
 
+    def test_safetensors_are_read(self, engine: Engine) -> None:
+        arrays: dict[str, Any] = {
+            "single": OUTPUT.astype(np.float32), "half": OUTPUT.astype(np.float16),
+            "mask": OUTPUT > 0, "count": np.arange(3), "output": OUTPUT, "one": np.asarray(0.5),
+        }  # fmt: skip
+        content = safetensors.numpy.save(arrays, {"example": "SA016"})
+        read = "(b => bookReading.safetensors(new Uint8Array(b).buffer))"
+        found = {array["name"]: array for array in engine.run(read, [*content])}
+        assert found.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert np.array_equal(np.reshape(found[name]["values"], found[name]["shape"]), array)
+        dtypes = [found[name]["dtype"] for name in ("single", "half", "output")]
+        assert dtypes == ["float32", "float16", "float64"]
+        assert found["mask"]["boolean"]
+
     def test_another_file_is_refused(self, engine: Engine) -> None:
         with pytest.raises(quickjs.JSException, match="not a file of NumPy"):
-            engine.run("(b => bookChecker.npy(new Uint8Array(b).buffer))", [80, 75] * 20)
+            engine.run("(b => bookReading.npy(new Uint8Array(b).buffer))", [80, 75] * 20)
         file = io.BytesIO()
         np.save(file, np.asarray(["a"]))
         with pytest.raises(quickjs.JSException, match="no real numbers"):
-            engine.run("(b => bookChecker.npy(new Uint8Array(b).buffer))", [*file.getvalue()])
+            engine.run("(b => bookReading.npy(new Uint8Array(b).buffer))", [*file.getvalue()])
 
 
 def test_half_precision_is_read_to_the_last_bit(engine: Engine) -> None:
     bits = np.arange(0, 2**16, 7, dtype=np.uint16)
     file = io.BytesIO()
     np.save(file, bits.view(np.float16))
-    found = engine.run("(b => bookChecker.npy(new Uint8Array(b).buffer))", [*file.getvalue()])
+    found = engine.run("(b => bookReading.npy(new Uint8Array(b).buffer))", [*file.getvalue()])
     values = [float(one) for one in found["values"]]
     expected = bits.view(np.float16).astype(float)
     assert all(
