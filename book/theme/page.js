@@ -127,7 +127,9 @@ const bookPage = {
 
   // What an address names inside of a fold is unfolded and brought into view.
   function unfold() {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    let name = "";
+    try { name = decodeURIComponent(location.hash.slice(1)); } catch { /* #100% names nothing */ }
+    const target = document.getElementById(name);
     for (let fold; (fold = target?.closest("details:not([open])"));) fold.open = true;
     if (target?.closest("details")) target.scrollIntoView();
   }

@@ -216,6 +216,46 @@ def test_files_are_dropped_or_chosen(page):
     assert "Cannot be read. mine.npy" in dropped(page, "mine.npy", b"nothing of NumPy's")
 
 
+def test_decimal_commas_are_asked_about(page):
+    text = "\n".join(" ".join(f"{x:.6f}" for x in row) for row in OUTPUT).replace(".", ",")
+    asked = f"? Is {text.split()[0].lstrip('-')} one number or more?"
+    assert said(page, "SA016.1", text).startswith(asked)
+    page.get_by_role("button", name="More: a comma between numbers").click()
+    assert page.get_by_role("status").inner_text().startswith("✗ Another shape. Yours is 4 × 16")
+    assert said(page, "SA016.1", text).startswith(asked)  # the text is new
+    page.get_by_role("button", name="One: a decimal comma").click()
+    assert page.get_by_role("status").inner_text().startswith("✓ Agrees in the 6 decimals")
+
+
+def test_the_files_of_an_example_agree_with_it(page):
+    said(page, "SA016.1", "")
+    for suffix in (".json", ".npz", ".safetensors"):
+        content = Path(SITE, "examples", f"SA016{suffix}").read_bytes()
+        assert dropped(page, f"SA016{suffix}", content).startswith("✓ Agrees. All 32")
+        assert "output, 4 × 8" in page.locator("#check-array").inner_text()
+
+
+def test_which_array_is_meant_is_asked_if_nothing_tells(page):
+    text = json.dumps({"first": WEIGHTS, "second": OUTPUT[:3], "third": [1.0, 2.0]})
+    assert said(page, "SA016.1", text).startswith("? Which array? There are 3, and none")
+    page.locator("#check-array").select_option(label="second, 3 × 8")
+    assert page.get_by_role("status").inner_text().startswith("✗ Another shape. Yours is 3 × 8")
+
+
+def test_slips_are_those_of_every_call_that_expects_the_same(page):
+    for slip in answer("SA016", "0")["slips"]:
+        text = printed(nested(slip["output"], slip["shape"]))
+        told = said(page, "SA016.1", text)
+        assert all(f"{name}: " in told for name in slip["ids"])
+
+
+@pytest.mark.parametrize("bad", ["%2", "100%", "SA016.%2", "SA016.nothing", "SA999"])
+def test_a_bad_address_leaves_a_form_that_works(page, bad):
+    page.goto("about:blank")
+    page.goto(f"{ADDRESS}#{bad}")
+    assert said(page, "SA016.1", printed(OUTPUT)).startswith("✓ Agrees")
+
+
 def test_the_address_says_what_is_chosen(page):
     page.goto("about:blank")
     page.goto(f"{ADDRESS}#SA016.weights")

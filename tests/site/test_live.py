@@ -346,6 +346,11 @@ class TestFigure:
         wrong = "&".join(f"{key}=nonsense,NaN" for key in known["start"] if key in known["limits"])
         page = opened(name, after=f"#{id_}?{wrong}&unknown=1")
         assert ask(page, name, "f.state") == known["start"]
+        for query in ("%2", f"{wrong}%2", "&".join(f"{key}=1.5" for key in known["start"])):
+            page = opened(name, after=f"#{id_}?{query}")  # an error would be told
+            assert ask(page, name, "f.shown === f.state")
+        page = opened(name, after="#100%")
+        assert ask(page, name, "f.state") == known["start"]
 
     def test_it_moves_only_for_those_who_want_motion(self, name, opened):
         for motion in ("reduce", "no-preference"):

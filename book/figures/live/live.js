@@ -382,9 +382,9 @@ const bookFigures = (() => {
       if (query.size || own) history.replaceState(null, "", location.href.split("#")[0] + (query.size ? `#${this.id}?${decodeURIComponent(query)}` : ""));
     }
 
-    // Take the state that the address names.
+    // Take the state that the address names, if there is one that can be drawn.
     recall() {
-      const [id, query] = decodeURIComponent(location.hash).split("?");
+      const [id, query] = location.hash.split("?"); // what is asked decodes itself, and never fails
       if (id !== `#${this.id}` || query === undefined) return;
       const asked = new URLSearchParams(query), patch = {};
       for (const [key, start] of Object.entries(this.start)) {
@@ -394,7 +394,11 @@ const bookFigures = (() => {
         else if (typeof start === "string") patch[key] = text;
         else if (many.every(isFinite) && many.length === [start].flat().length) patch[key] = Array.isArray(start) ? many : many[0];
       }
-      this.put({ ...structuredClone(this.start), ...patch });
+      try {
+        this.put({ ...structuredClone(this.start), ...patch });
+      } catch { // such as row 1.5
+        this.put(structuredClone(this.start));
+      }
       this.root.closest("figure").scrollIntoView();
     }
   }
