@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,12 @@ class Call:
         under the name of the error.
     tolerance : Tolerance
         That of the example.
+    entries : numpy.ndarray, mapping of str to numpy.ndarray, or None
+        The indices of the entries that are known, of shape (n, number of axes of the result), for
+        a function that returns several by their names; `expected` is then the vector of these
+        entries. None if every entry is known.
+    shape : tuple of int, mapping of str to tuple of int, or None
+        The shape of the whole result where only some entries are known; None otherwise.
 
     See Also
     --------
@@ -86,6 +92,10 @@ class Call:
     tolerance: Tolerance = field(repr=False)
     # Which rows of an array are given, such as "[0:5]", where it is not all of them.
     rows: Mapping[str, str] = field(repr=False)
+    entries: NDArray[np.intp] | Mapping[str, NDArray[np.intp]] | None = field(
+        default=None, repr=False
+    )
+    shape: tuple[int, ...] | Mapping[str, tuple[int, ...]] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"{self.example}: {self._written}"
@@ -252,7 +262,7 @@ class Call:
         -------
         dict of str to numpy.ndarray
             For each array by its name, ``"result"`` if there is but one, an array that
-            broadcasts to it.
+            broadcasts to what is expected.
         """
         return {name: allow(dtype) for name, allow in self._allowances(within).items()}
 
@@ -269,9 +279,38 @@ class Call:
     ) -> dict[str, Allowed]:
         tolerance = self.tolerance if tolerance is None else tolerance
         return {
-            name: by_call(self.function, self.arguments, tolerance, part, within)
+            name: self._allowance(name, part, tolerance, within)
             for name, part in _parts(self.expected).items()
         }
+
+    def _allowance(
+        self, name: str, part: NDArray[Any], tolerance: Tolerance, within: Tolerance | None
+    ) -> Allowed:
+        """Return what is allowed for one array of the result, entry by entry as it is expected."""
+        entries, shape = self._known(name)
+        whole, arguments = part, self.arguments
+        if entries is not None:
+            whole = np.zeros(cast("tuple[int, ...]", shape))
+            whole[tuple(entries.T)] = part
+        own = whole.shape
+        if name == "log_sum_exp":
+            # It is rounded as a mean of values of its own size is, one for each query.
+            size = max(1.0, float(np.abs(part).max(initial=0.0, where=np.isfinite(part))))
+            values = np.full((*arguments["value"].shape[:-1], 1), size)
+            arguments, whole = {**arguments, "value": values}, whole[..., None]
+        allow = by_call(self.function, arguments, tolerance, whole, within)
+
+        def allowed(dtype: str) -> NDArray[Any]:
+            limits = np.broadcast_to(allow(dtype), whole.shape).reshape(own)
+            return limits if entries is None else limits[tuple(entries.T)]
+
+        return allowed
+
+    def _known(self, name: str) -> tuple[NDArray[np.intp] | None, tuple[int, ...] | None]:
+        """Return which entries of an array of the result are known, and its shape, if not all."""
+        entries = self.entries.get(name) if isinstance(self.entries, Mapping) else self.entries
+        shape = self.shape.get(name) if isinstance(self.shape, Mapping) else self.shape
+        return (None, None) if entries is None else (entries, shape)
 
     def _compared(
         self, result: Any, within: Tolerance | None = None, dtype: str | None = None
@@ -287,7 +326,9 @@ class Call:
 
         def one(name: str, expected: NDArray[Any]) -> Comparison:
             allow = allowances[name]
-            return compare(name, got[name], expected, lambda own: allow(dtype or own))
+            return compare(
+                name, got[name], expected, lambda own: allow(dtype or own), *self._known(name)
+            )
 
         def every(answer: Answer | None) -> Comparison:
             parts = [one(name, expected) for name, expected in _parts(answer).items()]

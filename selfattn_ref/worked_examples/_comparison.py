@@ -105,8 +105,19 @@ def as_numbers(value: Any) -> tuple[NDArray[Any], str]:
     return array, "bfloat16" if dtype == "bfloat16" else array.dtype.name
 
 
-def compare(name: str, value: Any, expected: NDArray[Any], allowed: Allowed) -> Comparison:
-    """Compare entry by entry. NaN agrees with NaN alone; a mask must be boolean, and equal."""
+def compare(
+    name: str,
+    value: Any,
+    expected: NDArray[Any],
+    allowed: Allowed,
+    entries: NDArray[np.intp] | None = None,
+    shape: tuple[int, ...] | None = None,
+) -> Comparison:
+    """Compare entry by entry. NaN agrees with NaN alone; a mask must be boolean, and equal.
+
+    With `entries`, one row of indices each, only these are known: `expected` is the vector of
+    them, `shape` that of the whole, and `allowed` gives one number for each of them.
+    """
     try:
         got, dtype = as_numbers(value)
     except ValueError:  # rows of different lengths
@@ -117,17 +128,19 @@ def compare(name: str, value: Any, expected: NDArray[Any], allowed: Allowed) -> 
     if boolean != (got.dtype == np.bool_) or not real:
         kind = "boolean" if boolean else "real numbers"
         return Comparison([f"  {name}: must be {kind}, got dtype {got.dtype}"], 0.0)
-    if got.shape != expected.shape:
-        return Comparison(
-            [f"  {name}: got shape {got.shape}, expected shape {expected.shape}"], 0.0
-        )
+    shape = expected.shape if shape is None else shape
+    if got.shape != shape:
+        return Comparison([f"  {name}: got shape {got.shape}, expected shape {shape}"], 0.0)
+    if entries is not None:
+        got = got[tuple(entries.T)]
     if boolean:
-        return Comparison(_report(name, got, expected, got == expected), 0.0)
-    limits = np.broadcast_to(allowed(dtype), expected.shape)
+        return Comparison(_report(name, got, expected, got == expected, entries=entries), 0.0)
+    # Relative to an infinity every number would be near: it agrees with itself alone.
+    limits = np.where(np.isfinite(expected), allowed(dtype), 0.0)
     got = got.astype(np.result_type(got.dtype, np.float64))
     difference = off_by(got, expected)
     # `<=` is False for NaN, so NaN disagrees; `difference > limits` would let it pass.
-    lines = _report(name, got, expected, difference <= limits, difference, limits)
+    lines = _report(name, got, expected, difference <= limits, difference, limits, entries)
     return Comparison(lines, 0.0 if lines else float(np.max(difference, initial=0.0)))
 
 
@@ -154,15 +167,18 @@ def _report(
     agrees: NDArray[np.bool_],
     difference: NDArray[Any] | None = None,
     limits: NDArray[Any] | None = None,
+    entries: NDArray[np.intp] | None = None,
 ) -> list[str]:
     # `argwhere` of a scalar has no columns, but one row if it is true: the index () is right.
     differing = [tuple(int(i) for i in index) for index in np.argwhere(~np.asarray(agrees))]
     if not differing:
         return []
     of = "entry differs" if expected.size == 1 else "entries differ"
-    lines = [f"  {name}: {len(differing)} of {expected.size} {of}"]
+    known = "" if entries is None else "known "
+    lines = [f"  {name}: {len(differing)} of {expected.size} {known}{of}"]
     for index in differing[:_ENTRIES_SHOWN]:
-        entry = f"{name}{list(index) if index else ''}"
+        place = list(index) if entries is None else entries[index[0]].tolist()
+        entry = f"{name}{place or ''}"
         line = f"    {entry}: got {got[index].item()!r}, expected {expected[index].item()!r}"
         if difference is not None and limits is not None:
             off, limit = float(difference[index]), float(limits[index])

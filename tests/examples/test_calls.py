@@ -294,6 +294,55 @@ class TestSeveralResults:
         assert list(call.expected) == list(result._fields)
 
 
+class TestCallsOfWhichSomeEntriesAreKnown:
+    ENTRIES = np.array([[0, 7], [3, 0], [2, 5]])
+    CALL = replace(
+        CAUSAL, expected=CAUSAL.expected[[0, 3, 2], [7, 0, 5]], entries=ENTRIES, shape=(4, 8)
+    )
+
+    def test_only_these_are_compared(self):
+        result = np.full((4, 8), 7.0)
+        result[tuple(self.ENTRIES.T)] = self.CALL.expected
+        assert repr(self.CALL.check(result)).endswith(
+            "causal=True) agrees (3 numbers, within 1e-12)"
+        )
+        assert self.CALL.test(loops_with_causal).largest_difference < 1e-14
+
+    def test_they_have_the_indices_and_the_allowance_that_they_have_in_the_whole(self):
+        result = CAUSAL.expected.copy()
+        result[3, 0] += 1
+        limit = np.broadcast_to(CAUSAL.allowed("float32")["result"], (4, 8))[3, 0]
+        with pytest.raises(WorkedExampleMismatch) as caught:
+            self.CALL.check(result.astype(np.float32))
+        _, second, third = str(caught.value).splitlines()
+        assert second == "  result: 1 of 3 known entries differ"
+        assert third.startswith("    result[3, 0]: got ")
+        assert third.endswith(f"off by 1, allowed {limit:.3g}")
+
+    def test_the_whole_has_a_shape(self):
+        with pytest.raises(WorkedExampleMismatch, match=r"shape \(4, 7\), expected shape \(4, 8\)"):
+            self.CALL.check(np.zeros((4, 7)))
+
+    def test_the_sum_of_the_exponentials_has_no_axis_of_widths(self):
+        sums = np.array([-np.inf, 3.0])
+        arguments = {name: CAUSAL.arguments[name] for name in ("query", "key", "value")}
+        expected = {"output": CAUSAL.expected.reshape(-1)[:2], "log_sum_exp": sums}
+        entries = {"output": np.array([[0, 0], [0, 1]]), "log_sum_exp": np.array([[0], [2]])}
+        call = replace(
+            CAUSAL,
+            arguments=arguments,
+            expected=expected,
+            entries=entries,
+            shape={"output": (4, 8), "log_sum_exp": (4,)},
+        )
+        whole = np.array([-np.inf, 0.0, 3.0, 0.0])
+        call.check((CAUSAL.expected, whole))
+        call.check((CAUSAL.expected, whole + np.float64(1e-13)))
+        for wrong in (whole + 1e-9, np.array([-1e300, 0.0, 3.0, 0.0])):
+            with pytest.raises(WorkedExampleMismatch, match="log_sum_exp: 1 of 2 known entries"):
+                call.check((CAUSAL.expected, wrong))
+
+
 class TestCallsThatHaveToFail:
     CALL = replace(
         CAUSAL,
