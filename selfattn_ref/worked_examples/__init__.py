@@ -23,13 +23,15 @@ array([0.14, 0.32, 0.5 , 0.16, 0.17])
 Or test a function of yours with every example that calls one like it:
 
 >>> from selfattn_ref import softmax
->>> for example, call in worked_examples.cases("softmax"):
-...     agreement = call.test(softmax)
+>>> worked_examples.report(softmax, place="softmax")
+numbers: ... right
+...
 
-From the shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_attention``.
+In pytest, `calls` gives each call an id; `adapters` let functions of other libraries be asked. From
+the shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_attention``.
 """
 
-from selfattn_ref.worked_examples import slips
+from selfattn_ref.worked_examples import adapters, slips
 from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._comparison import Agreement, Tolerance, WorkedExampleMismatch
 from selfattn_ref.worked_examples._example import (
@@ -40,20 +42,27 @@ from selfattn_ref.worked_examples._example import (
     WorkedExample,
 )
 from selfattn_ref.worked_examples._files import cases, ids, load
+from selfattn_ref.worked_examples._report import Outcome, Report, report
+from selfattn_ref.worked_examples._selection import calls
 
 __all__ = [
     "Agreement",
     "Axis",
     "Call",
     "Derivation",
+    "Outcome",
     "Provenance",
+    "Report",
     "Tolerance",
     "Withdrawn",
     "WorkedExample",
     "WorkedExampleMismatch",
+    "adapters",
+    "calls",
     "cases",
     "ids",
     "load",
+    "report",
     "slips",
 ]
 

@@ -9,34 +9,29 @@
     python -m selfattn_ref.worked_examples verify "SA016@1.0.0#sha256:…"
     python -m selfattn_ref.worked_examples verify all
 
-The exit code is 0 if all that could be asked agrees, 1 if something differs, 2 if something could
-not be run or nothing could be asked. It is the same if whoever reads the output closes it early, as
-`head` does.
+The exit code is 0 if what the signature of the function claims was asked and agrees, 1 if something
+differs, 2 if something could not be run, nothing was claimed or asked, or something required was
+not. It is the same if whoever reads the output closes it early, as `head` does.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
-import functools
-import importlib
-import inspect
+import contextlib
 import io
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-from selfattn_ref.worked_examples import Call, WorkedExampleMismatch, ids, load
+from selfattn_ref.worked_examples import Call, ids, load
+from selfattn_ref.worked_examples._check import DESCRIPTION, add_arguments, check
 from selfattn_ref.worked_examples._exchange import export, verify
-from selfattn_ref.worked_examples._files import cases
 from selfattn_ref.worked_examples._shell import (
     AGREES,
-    DIFFERS,
     NOT_RUN,
     CannotRunError,
     ask,
@@ -50,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m selfattn_ref.worked_examples",
         description="Worked examples: small inputs whose every result is known.",
-        epilog="Exit code: 0 if all that could be asked agrees, 1 if something differs, 2 if "
-        "something could not run or nothing could be asked.",
+        epilog="Exit code: 0 if what the function claims was asked and agrees, 1 if something "
+        "differs, 2 if something could not run, nothing was asked, or something required was not.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -66,35 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = commands.add_parser(
         "check",
         help="test a function of yours",
-        description="Call module:function as f(query, key, value, **keywords), with mask, bias, "
-        "scale, soft_cap, causal and offset where an example needs them; heads come already "
-        "repeated. Calls with keywords that it does not take are not asked. In place of another "
-        "function it is called as that one. Modules in the current folder are found.",
+        description=DESCRIPTION,
     )
-    command.add_argument("id", metavar="ID", help="an example, or all")
-    command.add_argument("target", metavar="MODULE:FUNCTION")
-    command.add_argument(
-        "--function",
-        metavar="NAME",
-        default="scaled_dot_product_attention",
-        help="the function of selfattn_ref in whose place it stands (default: %(default)s)",
-    )
-    command.add_argument(
-        "--convert",
-        metavar="MODULE:FUNCTION",
-        help="what makes of each NumPy array what yours takes, such as torch:tensor",
-    )
-    command.add_argument(
-        "--dtype",
-        choices=("float64", "float32", "float16"),
-        default="float64",
-        help="the dtype in which real numbers are given (default: %(default)s)",
-    )
-    command.set_defaults(
-        run=lambda given: check(
-            given.id, given.target, given.function, convert=given.convert, dtype=given.dtype
-        )
-    )
+    add_arguments(command)
+    command.set_defaults(run=check)
 
     command = commands.add_parser("export", help="write JSON, .npz, safetensors and a manifest")
     command.add_argument("folder", metavar="DIR", type=Path)
@@ -112,16 +82,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     given = parser.parse_args(arguments)
     try:
-        try:
+        with _unread_after_closing():
             code = int(given.run(given))
-            sys.stdout.flush()  # a closed pipe shows here, not when the interpreter ends
-        except BrokenPipeError:  # the reader has seen enough, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = int(given.run(given))  # unseen: the exit code is that of the whole command
     except CannotRunError as error:
         print(f"cannot run: {error}", file=sys.stderr)
         return NOT_RUN
     return code
+
+
+@contextlib.contextmanager
+def _unread_after_closing() -> Iterator[None]:
+    """Let a command run to its end, and its exit code count, when its reader has seen enough."""
+    stream, sys.stdout = sys.stdout, _Outlet(sys.stdout)
+    try:
+        yield
+        sys.stdout.flush()
+    finally:
+        sys.stdout = stream
+
+
+class _Outlet(io.TextIOBase):
+    """Writes to a stream until its reader closes it, as `head` does; the rest is dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream: TextIO | None = stream
+
+    def write(self, text: str) -> int:
+        return self._do(lambda stream: stream.write(text)) or len(text)
+
+    def flush(self) -> None:
+        self._do(lambda stream: stream.flush())
+
+    def isatty(self) -> bool:
+        return bool(self._do(lambda stream: stream.isatty()))
+
+    def _do(self, act: Callable[[TextIO], Any]) -> Any:
+        if self._stream is None:
+            return None
+        try:
+            return act(self._stream)
+        except BrokenPipeError:
+            # What is left in its buffer would be written, and raise, when the interpreter ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            self._stream = None
 
 
 # --- list and show --------------------------------------------------------------------------------
@@ -161,151 +164,6 @@ def _described(call: Call) -> str:
     if call.raises:
         return f"{written}: must raise {call.raises.__name__}"
     return f"{written}: one of {', '.join(call.conventions)}" if call.conventions else written
-
-
-# --- check ----------------------------------------------------------------------------------------
-
-
-def check(
-    example_id: str,
-    target: str,
-    function: str,
-    *,
-    convert: str | None = None,
-    dtype: str = "float64",
-) -> int:
-    """Call a function as the examples say, and print a line for each call."""
-    if ":" in example_id:
-        raise CannotRunError(f"the id comes before the function, as in: check all {example_id}")
-    calls = [call for _, call in ask(cases, function)]
-    if example_id != "all":
-        example = ask(load, example_id)
-        if example.withdrawn:
-            raise CannotRunError(*withdrawn_lines(example))
-        every = example.calls
-        calls = [call for call in every if call.function == function]
-        if not calls:
-            others = ", ".join(dict.fromkeys(call.function for call in every))
-            hint = f"choose one with --function: {others}" if every else "it calls no function"
-            raise CannotRunError(f"{example_id} has no call of {function}; {hint}")
-    tested = _taking(_found(target), _found(convert) if convert else None, dtype)
-    found = [(call.example, _tried(call, tested, target)) for call in calls]
-    outcomes, examples = Counter(outcome for _, outcome in found), {call.example for call in calls}
-    parts = []
-    for name in filter(outcomes.get, _OUTCOMES):
-        where = ", ".join(dict.fromkeys(example for example, outcome in found if outcome == name))
-        named = name in ("different", "failed") and len(examples) > 1
-        parts.append(f"{outcomes[name]} {name}{f' ({where})' if named else ''}")
-    count = f"{len(calls)} call{'' if len(calls) == 1 else 's'}"
-    of = f"{len(examples)} example{'' if len(examples) == 1 else 's'}"
-    print(f"{count} of {of}: {', '.join(parts)}")
-    lacking = Counter(name for call in calls for name in _not_taken(tested, call))
-    if lacking:
-        print(f"not asked for want of: {', '.join(f'{n} {c}' for n, c in lacking.most_common())}")
-        taken = ", ".join([*inspect.signature(tested).parameters][len(calls[0].args) :])
-        print(f"These are given by name; {target} takes {taken or 'none'}.")
-    if 2 * outcomes["failed"] > len(calls) and not convert:
-        print("Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.")
-    if outcomes["failed"] or outcomes["not asked"] == len(calls):
-        return NOT_RUN
-    return DIFFERS if outcomes["different"] else AGREES
-
-
-_OUTCOMES = ("right", "different", "failed", "not asked")
-
-
-def _taking(
-    function: Callable[..., Any], convert: Callable[..., Any] | None, dtype: str
-) -> Callable[..., Any]:
-    """Return a function that gives another one arrays of its own kind and dtype."""
-
-    def converted(value: Any) -> Any:
-        if not isinstance(value, np.ndarray):
-            return value
-        value = value.astype(dtype if value.dtype.kind == "f" else value.dtype)  # it may be changed
-        return convert(value) if convert else value
-
-    @functools.wraps(function)
-    def taking(*args: Any, **kwargs: Any) -> Any:
-        given = {name: converted(value) for name, value in kwargs.items()}
-        return function(*map(converted, args), **given)
-
-    return taking
-
-
-def _tried(call: Call, function: Callable[..., Any], target: str) -> str:
-    """Test one call, print what came of it, and return the outcome in a word."""
-    unknown = _not_taken(function, call)
-    if unknown:
-        lacking = ", ".join(unknown)
-        print(f"{call.example} not asked: {_described(call)}: {target} takes no {lacking}")
-        return "not asked"
-    try:
-        agreement = call.test(function)
-    except WorkedExampleMismatch as mismatch:
-        first, *lines = str(mismatch).splitlines()
-        print(f"{call.example} differs: {first.partition(': ')[2]}", *lines, sep="\n", flush=True)
-        return "different"
-    except Exception as error:
-        print(f"{call.example} failed: {_described(call)}")
-        print(f"  {target} raised {type(error).__name__}: {error}{_place(error)}", flush=True)
-        return "failed"
-    print(agreement, flush=True)
-    return "right"
-
-
-def _not_taken(function: Callable[..., Any], call: Call) -> list[str]:
-    """Return the keywords that a function cannot be given."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # it does not say what it takes
-        return []
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return []
-    taken = {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
-    return [name for name in call.kwargs if name not in taken]
-
-
-def _place(error: Exception) -> str:
-    """Return the line of the user's code in which an error was raised."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    if trace is None or trace.tb_frame.f_code.co_filename == __file__:
-        return ""
-    return f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno})"
-
-
-def _found(target: str) -> Callable[..., Any]:
-    """Import the function that is to be tested."""
-    name, _, attribute = target.partition(":")
-    if not (name and attribute):
-        raise CannotRunError(
-            f"a function is named as module:function, such as mymodule:my_attention; got {target!r}"
-        )
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found: Any = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            hint = f"; name it without .py: {name[:-3]}:{attribute}" if name[-3:] == ".py" else ""
-            raise CannotRunError(
-                f"there is no module {error.name!r}, neither in {os.getcwd()} nor installed{hint}"
-            ) from None
-        raise CannotRunError(f"{name} imports {error.name}, which is not installed") from None
-    except (Exception, SystemExit) as error:
-        raise CannotRunError(f"importing {name} raised {type(error).__name__}: {error}") from error
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            near = difflib.get_close_matches(part, dir(found), n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise CannotRunError(f"{name} has no {attribute!r}{hint}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise CannotRunError(f"{target} is {type(found).__name__}, not a function")
-    tested: Callable[..., Any] = found
-    return tested
 
 
 if __name__ == "__main__":

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
+from unittest import SkipTest
 
 import numpy as np
 from numpy.typing import NDArray
 
 import selfattn_ref
+from selfattn_ref.worked_examples._claims import claimed, lacking
 from selfattn_ref.worked_examples._comparison import (
     Agreement,
     Allowed,
+    Answer,
     Comparison,
     Tolerance,
     WorkedExampleMismatch,
-    as_numbers,
-    compare,
+    as_tolerance,
     count,
+    parts,
+    what,
 )
+from selfattn_ref.worked_examples._judge import Judge
 from selfattn_ref.worked_examples._tolerance import by_call
+from selfattn_ref.worked_examples._trial import attempt, is_refusal
 
 _REFERENCE = re.compile(r"(?P<name>[a-z_]+)(\[(?P<index>\w+|\d+:\d+)\])?|\[(?P<row>[a-z_]+)\]")
-
-# What a function returns: an array, or several by their names, in order.
-Answer: TypeAlias = NDArray[Any] | Mapping[str, NDArray[Any]]
-
-# What names the slips that give a result at a call; `slips`, which needs calls, enters it.
-SLIPS_LIKE: list[Callable[..., list[Any]]] = []
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -98,10 +98,22 @@ class Call:
     shape: tuple[int, ...] | Mapping[str, tuple[int, ...]] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return f"{self.example}: {self._written}"
+        return f"{self.example}: {self.written}"
+
+    def __str__(self) -> str:
+        return self.id
 
     @property
-    def _written(self) -> str:
+    def id(self) -> str:
+        """What names the call: its example and its place there from 1, such as ``"SA016-1"``.
+
+        A generated case has one call, whose id is its name.
+        """
+        several = self.example.startswith("SA")
+        return f"{self.example}-{self.number + 1}" if several else self.example
+
+    @property
+    def written(self) -> str:
         """The call as one would write it, arrays by their keyword."""
         parts = [
             name + self.rows.get(name, "") if isinstance(value, np.ndarray) else f"{name}={value}"
@@ -123,15 +135,29 @@ class Call:
     def _positional(self) -> list[str]:
         return [name for name in _given_by_position(self.function) if name in self.arguments]
 
-    def test(self, function: Callable[..., Any], *, within: Tolerance | None = None) -> Agreement:
+    def taken_by(self, function: Callable[..., Any]) -> bool:
+        """Return whether the signature of a function has every keyword of this call.
+
+        One that does not say what it takes, as those with ``**keywords`` and many written in C,
+        takes all options; what is a capability has to be in the signature.
+        """
+        return not lacking(self.kwargs, claimed(function))
+
+    def test(
+        self, function: Callable[..., Any], *, within: Tolerance | float | None = None
+    ) -> Agreement:
         """Call a function as this call says, and compare what it does.
+
+        It is called again, and with the same numbers in other memory: strided, transposed,
+        broadcast and read-only. Each time the result has to be right, and what was given is
+        compared afterward.
 
         Parameters
         ----------
         function : callable
             Called as ``function(*call.args, **call.kwargs)``; for attention that is
             ``function(query, key, value, **keywords)``.
-        within : Tolerance, optional
+        within : Tolerance or float, optional
             As in `check`.
 
         Returns
@@ -141,14 +167,21 @@ class Call:
 
         Raises
         ------
+        unittest.SkipTest
+            If the signature of the function lacks a keyword of this call: pytest and unittest
+            show that as skipped.
         WorkedExampleMismatch
-            If the result differs, or if the call should fail and does not. Where it should,
-            any error is a refusal, except those of a function that does not run: a name, an
-            attribute or a module that it lacks. Where it should not, errors pass through.
+            If the result differs, in one of the layouts or the second time; if the function
+            changes an input, or returns its memory; or if the call should fail and does not.
+            A refusal is a TypeError, a ValueError or a RuntimeError that is raised on purpose,
+            by a function that does well in the calls of the same example that are good; a crash,
+            such as an IndexError, or a keyword that is not known, is none. Where the call should
+            not fail, errors pass through.
 
         See Also
         --------
         check : Compare a result.
+        taken_by : Whether a function can be asked.
 
         Examples
         --------
@@ -157,21 +190,47 @@ class Call:
         >>> load("SA005").calls[0].test(softmax)
         SA005 checked: softmax(x) agrees (5 numbers, ...)
         """
+        missing = lacking(self.kwargs, claimed(function))
+        if missing:
+            name = getattr(function, "__name__", "the function")
+            raise SkipTest(f"{name} takes no {', '.join(missing)}")
+        within = as_tolerance(within)
         if self.raises is None:
-            return self.check(function(*self.args, **self.kwargs), within=within)
+            trial = attempt(self, function, within)
+            if not trial.followed:
+                raise self.mismatch(trial.result, trial.found, within)
+            if trial.faults:
+                raise WorkedExampleMismatch("\n".join([repr(self), *trial.faults]))
+            return self.agreement(trial.found)
+        for good in self._good_calls():
+            if good.taken_by(function):
+                good.test(function, within=within)
+        return self.refused(function)
+
+    def _good_calls(self) -> tuple[Call, ...]:
+        """Return the calls of the same example and function that have a result."""
+        from selfattn_ref.worked_examples._files import load  # which needs calls
+
+        return tuple(c for c in load(self.example).calls
+                     if c.function == self.function and c.raises is None)  # fmt: skip
+
+    def refused(self, function: Callable[..., Any]) -> Agreement:
+        """Return that a function refuses this call, which it must, or raise a mismatch."""
+        assert self.raises is not None
         try:
             result = function(*self.args, **self.kwargs)
-        except (NameError, AttributeError, ImportError):
-            raise
         except Exception as error:
-            return Agreement(self.example, (self._written,), type(error).__name__, None)
+            if is_refusal(error):
+                return Agreement(self.example, (self.written,), type(error).__name__, None)
+            got = f"it raised {type(error).__name__}: {error}, which is no refusal"
+        else:
+            got = f"it returned {what(result)}"
         (why,) = self.because.values()
         raise WorkedExampleMismatch(
-            f"{self!r}\n  must raise an error, such as {self.raises.__name__}: {why}\n"
-            f"  it returned {_what(result)}"
+            f"{self!r}\n  must raise an error, such as {self.raises.__name__}: {why}\n  {got}"
         )
 
-    def check(self, result: Any, *, within: Tolerance | None = None) -> Agreement:
+    def check(self, result: Any, *, within: Tolerance | float | None = None) -> Agreement:
         r"""Compare a result with the one that the example knows.
 
         Parameters
@@ -180,9 +239,10 @@ class Call:
             An array, a tensor of PyTorch, or whatever NumPy reads as an array. Where `expected`
             has several by name: a tuple or a list of them in this order, a mapping, or an object
             with these attributes.
-        within : Tolerance, optional
-            How far a number may be from the expected one. By default it follows from the dtype
-            of the result and from what the function is given. For attention it is the bound
+        within : Tolerance or float, optional
+            How far a number may be from the expected one; one number is an absolute tolerance. By
+            default it follows from the dtype of the result and from what the function is given.
+            For attention it is the bound
             :math:`(e^E - 1)\,V` of the theorem "Rounding in attention" (page "Long sequences"),
             which a right function fits in any order of summation: :math:`V` is the largest value
             in size that the query may attend to, and :math:`E` is the spacing of the numbers of
@@ -204,10 +264,10 @@ class Call:
         Raises
         ------
         TypeError
-            If the call has to fail: use `test`.
+            If the call has to fail: use `test`; or if `within` is something else.
         WorkedExampleMismatch
-            If the result differs. The message shows where, and names the slips of attention that
-            give the same; if none does to the last digit, those that do within float32.
+            If the result differs. The message shows where, and names the slips of attention with
+            which it is consistent: one call cannot tell more. `report` asks them all.
 
         See Also
         --------
@@ -228,13 +288,20 @@ class Call:
         """
         if self.expected is None:
             raise TypeError(f"{self!r} has to fail and has no result: use its method test")
-        found = self._compared(result, within)
+        within = as_tolerance(within)
+        found = self.judge(within)(result)
+        if all(comparison.lines for comparison in found.values()):
+            raise self.mismatch(result, found, within)
+        return self.agreement(found)
+
+    def agreement(self, found: Mapping[str, Comparison]) -> Agreement:
+        """Return what is said of a result that agrees, with the convention that is nearest."""
         agreeing = [name for name, comparison in found.items() if not comparison.lines]
-        if not agreeing:
-            raise self._mismatch(result, found, within)
         name = min(agreeing, key=lambda name: found[name].difference)
-        largest, entries = found[name].difference, count(*_parts(self.expected).values())
-        return Agreement(self.example, (self._written,), entries, largest, name or None)
+        entries = count(*parts(self.expected).values())
+        return Agreement(
+            self.example, (self.written,), entries, found[name].difference, name or None
+        )
 
     def differs_from(self, function: Callable[..., Any]) -> bool:
         """Return whether a function returns something else; not if either of the two fails."""
@@ -244,7 +311,7 @@ class Call:
             result = function(*self.args, **self.kwargs)
         except Exception:
             return False
-        return all(c.lines for c in self._compared(result).values())
+        return all(c.lines for c in self.judge()(result).values())
 
     def allowed(
         self, dtype: str = "float64", *, within: Tolerance | None = None
@@ -280,14 +347,14 @@ class Call:
         tolerance = self.tolerance if tolerance is None else tolerance
         return {
             name: self._allowance(name, part, tolerance, within)
-            for name, part in _parts(self.expected).items()
+            for name, part in parts(self.expected).items()
         }
 
     def _allowance(
         self, name: str, part: NDArray[Any], tolerance: Tolerance, within: Tolerance | None
     ) -> Allowed:
         """Return what is allowed for one array of the result, entry by entry as it is expected."""
-        entries, shape = self._known(name)
+        entries, shape = self.known_entries(name)
         whole, arguments = part, self.arguments
         if entries is not None:
             whole = np.zeros(cast("tuple[int, ...]", shape))
@@ -306,69 +373,46 @@ class Call:
 
         return allowed
 
-    def _known(self, name: str) -> tuple[NDArray[np.intp] | None, tuple[int, ...] | None]:
+    def known_entries(self, name: str) -> tuple[NDArray[np.intp] | None, tuple[int, ...] | None]:
         """Return which entries of an array of the result are known, and its shape, if not all."""
         entries = self.entries.get(name) if isinstance(self.entries, Mapping) else self.entries
         shape = self.shape.get(name) if isinstance(self.shape, Mapping) else self.shape
         return (None, None) if entries is None else (entries, shape)
 
-    def _compared(
-        self, result: Any, within: Tolerance | None = None, dtype: str | None = None
-    ) -> dict[str, Comparison]:
-        """Compare a result with every answer, as if it came in a given dtype or in its own."""
-        answers: Mapping[str, Answer | None] = self.conventions or {"": self.expected}
-        allowances = self._allowances(within)
-        got = _by_name(result, tuple(allowances))
-        if got is None:
-            names = ", ".join(allowances)
-            line = f"  must be {names}, in this order or by these names; got {_what(result)}"
-            return dict.fromkeys(answers, Comparison([line], 0.0))
+    @property
+    def known(self) -> dict[str, NDArray[Any]]:
+        """What is expected, each array by its name; one alone is the result."""
+        return parts(self.expected)
 
-        def one(name: str, expected: NDArray[Any]) -> Comparison:
-            allow = allowances[name]
-            return compare(
-                name, got[name], expected, lambda own: allow(dtype or own), *self._known(name)
-            )
+    def judge(self, within: Tolerance | None = None) -> Judge:
+        """Return what compares results with every answer; what is allowed is computed once."""
+        return Judge(self, {name: cache(x) for name, x in self._allowances(within).items()})
 
-        def every(answer: Answer | None) -> Comparison:
-            parts = [one(name, expected) for name, expected in _parts(answer).items()]
-            lines = [line for part in parts for line in part.lines]
-            return Comparison(lines, max(part.difference for part in parts))
-
-        return {name: every(answer) for name, answer in answers.items()}
-
-    def _mismatch(
-        self, result: Any, found: dict[str, Comparison], within: Tolerance | None
+    def mismatch(
+        self, result: Any, found: Mapping[str, Comparison], within: Tolerance | None = None
     ) -> WorkedExampleMismatch:
-        name, nearest = min(found.items(), key=lambda item: len(item[1].lines))
-        lines = [repr(self), *nearest.lines]
-        if name:
-            lines.insert(1, f"  follows none of {', '.join(found)}; beside {name}:")
-        compared = self._compared(result, within, "float32").values()
-        single = any(not comparison.lines for comparison in compared)
-        if single:
-            lines.append("  it is within what float32 allows, but its dtype is wider")
-        slips = self._slips_like(result, within, single)
-        lines += [f"  it is what the slip {slip.id} gives: {slip.effect}" for slip in slips]
+        """Return the error that says how a result differs and what slips are consistent with it."""
+        from selfattn_ref.worked_examples._naming import Candidates  # which needs calls
+
+        judge = self.judge(within)
+        candidates = Candidates()
+        candidates.see(self, judge, result, right=False)
+        slips = candidates.names
+        lines = [*self.differences(found, judge, result)]
+        lines += [f"  consistent with the slip {slip.id}: {slip.effect}" for slip in slips]
         return WorkedExampleMismatch("\n".join(lines), tuple(slip.id for slip in slips))
 
-    def _slips_like(self, result: Any, within: Tolerance | None, single: bool) -> list[Any]:
-        """Return the slips that give a result; `single`: it is right within float32."""
-        if self.function != "scaled_dot_product_attention":
-            return []
-        try:
-            got, dtype = as_numbers(result)
-        except ValueError:
-            return []
-        limits = self.allowed(dtype, within=within)["result"]
-        # A slip has variants, such as another small number in its place: what no slip gives to the
-        # last digit, and is wrong in float32 too, is compared as if it were of float32.
-        wide = np.maximum(limits, self.allowed("float32", within=within)["result"])
-
-        def like(limits: NDArray[Any]) -> list[Any]:
-            return [slip for named in SLIPS_LIKE for slip in named(self, got, limits)]
-
-        return like(limits) or ([] if single else like(wide))
+    def differences(
+        self, found: Mapping[str, Comparison], judge: Judge, result: Any
+    ) -> Iterator[str]:
+        """Yield what is said of a result that differs, the call first."""
+        name, nearest = min(found.items(), key=lambda item: len(item[1].lines))
+        yield repr(self)
+        if name:
+            yield f"  follows none of {', '.join(found)}; beside {name}:"
+        yield from nearest.lines
+        if any(not comparison.lines for comparison in judge(result, "float32").values()):
+            yield "  it is within what float32 allows, but its dtype is wider"
 
 
 @cache
@@ -376,33 +420,6 @@ def _given_by_position(function: str) -> tuple[str, ...]:
     """Return the parameters of a public function that need no keyword."""
     parameters = inspect.signature(getattr(selfattn_ref, function)).parameters.values()
     return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
-
-
-def _parts(answer: Answer | None) -> dict[str, NDArray[Any]]:
-    """Return every array of an answer by its name; one alone is the result."""
-    return dict(answer) if isinstance(answer, Mapping) else {"result": np.asarray(answer)}
-
-
-def _by_name(result: Any, names: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return what a function gave, by the names of what it should give; None if it did not."""
-    if names == ("result",):
-        return {"result": result}
-    if isinstance(result, Mapping):
-        found = {name: result[name] for name in names if name in result}
-    elif all(hasattr(result, name) for name in names):
-        found = {name: getattr(result, name) for name in names}
-    else:
-        found = dict(zip(names, result, strict=False)) if isinstance(result, tuple | list) else {}
-        found = found if found and len(result) == len(names) else {}
-    return found if len(found) == len(names) else None
-
-
-def _what(result: Any) -> str:
-    """Return in words what a function gave."""
-    if isinstance(result, tuple | list | Mapping):
-        return f"a {type(result).__name__} of {len(result)}"
-    shape = getattr(result, "shape", None)
-    return type(result).__name__ if shape is None else f"an array of shape {tuple(shape)}"
 
 
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
@@ -11,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _ENTRIES_SHOWN = 5
+
+# What a function returns: an array, or several by their names, in order.
+Answer: TypeAlias = NDArray[Any] | Mapping[str, NDArray[Any]]
 
 # From the name of the dtype of a result, how far each entry may be off.
 Allowed: TypeAlias = Callable[[str], NDArray[Any]]
@@ -42,6 +46,22 @@ class Tolerance(NamedTuple):
     def allowed(self, expected: NDArray[Any]) -> NDArray[Any]:
         """Return how far each number may be off."""
         return np.asarray(self.absolute + self.relative * np.abs(expected))
+
+
+def as_tolerance(within: Tolerance | float | None) -> Tolerance | None:
+    """Return the tolerance that is meant; one number is an absolute one."""
+    if within is None or isinstance(within, Tolerance):
+        given = within
+    elif isinstance(within, int | float | np.floating) and not isinstance(within, bool):
+        given = Tolerance(float(within), 0.0)
+    else:
+        raise TypeError(
+            "within is how far each entry may be off, a number or Tolerance(absolute, relative); "
+            f"got {type(within).__name__}"
+        )
+    if given is not None and not all(x >= 0 for x in given):
+        raise ValueError(f"within must not be negative or NaN, got {within!r}")
+    return given
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,12 +115,14 @@ def as_numbers(value: Any) -> tuple[NDArray[Any], str]:
     """Return the values as an array, and the name of the dtype in which they were computed.
 
     A tensor that NumPy cannot read by itself, such as one of bfloat16 or one that records
-    gradients, is asked for its numbers by PyTorch's own methods; PyTorch is not imported.
+    gradients, is asked for its numbers by the methods of PyTorch or MLX; neither is imported.
     """
-    dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
+    dtype = str(getattr(value, "dtype", "")).rpartition(".")[2]
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         value = value.float() if dtype == "bfloat16" else value
+    elif dtype == "bfloat16" and type(value).__module__ == "mlx.core":
+        value = value.astype(sys.modules["mlx.core"].float32)
     array = np.asarray(value)
     return array, "bfloat16" if dtype == "bfloat16" else array.dtype.name
 
@@ -118,10 +140,12 @@ def compare(
     With `entries`, one row of indices each, only these are known: `expected` is the vector of
     them, `shape` that of the whole, and `allowed` gives one number for each of them.
     """
+    if value is None:
+        return Comparison([f"  {name}: got None: does the function return what it computes?"], 0.0)
     try:
         got, dtype = as_numbers(value)
     except ValueError:  # rows of different lengths
-        return Comparison([f"  {name}: the values do not form an array"], 0.0)
+        return Comparison([f"  {name}: {_no_array(value)}"], 0.0)
     boolean = expected.dtype == np.bool_
     # True and 1.0 are not the same answer: a float mask means something else (it is added).
     real = got.dtype.kind in "biuf" or dtype == "bfloat16"
@@ -130,7 +154,9 @@ def compare(
         return Comparison([f"  {name}: must be {kind}, got dtype {got.dtype}"], 0.0)
     shape = expected.shape if shape is None else shape
     if got.shape != shape:
-        return Comparison([f"  {name}: got shape {got.shape}, expected shape {shape}"], 0.0)
+        several = f"; {_no_array(value)}" if isinstance(value, tuple) else ""
+        line = f"  {name}: got shape {got.shape}, expected shape {shape}{several}"
+        return Comparison([line], 0.0)
     if entries is not None:
         got = got[tuple(entries.T)]
     if boolean:
@@ -200,3 +226,37 @@ def _within(difference: float) -> str:
     if difference > float(f"1e{exponent}"):
         exponent += 1
     return f"within 1e{exponent}"
+
+
+def parts(answer: Answer | None) -> dict[str, NDArray[Any]]:
+    """Return every array of an answer by its name; one alone is the result."""
+    return dict(answer) if isinstance(answer, Mapping) else {"result": np.asarray(answer)}
+
+
+def by_name(result: Any, names: tuple[str, ...]) -> dict[str, Any] | None:
+    """Return what a function gave, by the names of what it should give; None if it did not."""
+    if names == ("result",):
+        return {"result": result}
+    if isinstance(result, Mapping):
+        found = {name: result[name] for name in names if name in result}
+    elif all(hasattr(result, name) for name in names):
+        found = {name: getattr(result, name) for name in names}
+    else:
+        found = dict(zip(names, result, strict=False)) if isinstance(result, tuple | list) else {}
+        found = found if found and len(result) == len(names) else {}
+    return found if len(found) == len(names) else None
+
+
+def _no_array(value: Any) -> str:
+    """Say what came in place of one array."""
+    if isinstance(value, tuple):
+        return f"got a tuple of {len(value)}, ({', '.join(map(what, value))}), in place of an array"
+    return "the values do not form an array"
+
+
+def what(result: Any) -> str:
+    """Return in words what a function gave."""
+    if isinstance(result, tuple | list | Mapping):
+        return f"a {type(result).__name__} of {len(result)}"
+    shape = getattr(result, "shape", None)
+    return type(result).__name__ if shape is None else f"an array of shape {tuple(shape)}"

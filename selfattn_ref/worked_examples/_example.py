@@ -14,6 +14,7 @@ from selfattn_ref.worked_examples._comparison import (
     Agreement,
     Tolerance,
     WorkedExampleMismatch,
+    as_tolerance,
     compare,
     count,
 )
@@ -161,13 +162,14 @@ class WorkedExample:
         exact = Tolerance(0.0, 0.0)
         return {name: by_dtype(exact, value)(dtype) for name, value in self.expected.items()}
 
-    def check(self, *, within: Tolerance | None = None, **computed: ArrayLike) -> Agreement:
+    def check(self, *, within: Tolerance | float | None = None, **computed: ArrayLike) -> Agreement:
         r"""Compare computed values with the expected values of the same names.
 
         Parameters
         ----------
-        within : Tolerance, optional
-            How far a number may be from the expected one. By default it follows from the dtype
+        within : Tolerance or float, optional
+            How far a number may be from the expected one; one number is an absolute tolerance. By
+            default it follows from the dtype
             of what is computed: the `tolerance` of the example for float64, integers and
             anything wider; for a narrower type with rounding unit :math:`\varepsilon`, such as
             float32 or bfloat16, :math:`8\,\varepsilon \max(1, \max |\text{expected}|)` in
@@ -186,7 +188,7 @@ class WorkedExample:
         ------
         TypeError
             If nothing is given, or a name that the example does not have; the message names those
-            it has.
+            it has. If `within` is something else.
         WorkedExampleMismatch
             If any value disagrees. The message reports every name that does, with its first
             differing entries.
@@ -197,7 +199,7 @@ class WorkedExample:
 
         Examples
         --------
-        >>> from selfattn_ref.worked_examples import Tolerance, load
+        >>> from selfattn_ref.worked_examples import load
         >>> example = load("SA008")
         >>> bank = example.inputs["embedding"]
         >>> agreement = example.check(query=bank @ example.inputs["w_query"])
@@ -209,9 +211,10 @@ class WorkedExample:
         selfattn_ref.worked_examples.WorkedExampleMismatch: SA005: Softmax by hand
           total: 1 of 1 entry differs
             total: got 6.5351, expected 6.534938556205488, off by 0.000161, allowed 7.53e-13
-        >>> load("SA005").check(total=6.5351, within=Tolerance(absolute=1e-3, relative=0))
+        >>> load("SA005").check(total=6.5351, within=1e-3)
         SA005 checked: total agrees (1 number, within 1e-3)
         """
+        within = as_tolerance(within)
         known = ", ".join(self.expected)
         if not computed:
             raise TypeError(f"{self.id}.check needs at least one of: {known}")

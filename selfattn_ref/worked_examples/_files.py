@@ -196,6 +196,16 @@ def _read(example_id: str) -> WorkedExample:
 
 def _parsed(example_id: str) -> WorkedExample:
     content = file_content(example_id)
+    try:
+        return _understood(example_id, content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{_DATA / example_id}.json is damaged, install the package again: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _understood(example_id: str, content: bytes) -> WorkedExample:
     document = json.loads(content)
     withdrawn = document.get("withdrawn")
     entries = {**document["inputs"], **document["expected"]}

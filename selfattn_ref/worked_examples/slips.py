@@ -1,7 +1,8 @@
 """Wrong attentions that happen: what each does, and which worked examples catch it.
 
 Each is called as `scaled_dot_product_attention` is, ``slip(query, key, value, **keywords)``, and is
-wrong in one step. A function that makes the same mistake is told so by `Call.check`.
+wrong in one step. `report` tells a function that makes the same mistake; `Call.check`, which sees
+one call, names all that are consistent with it.
 
 >>> from selfattn_ref.worked_examples import load, slips
 >>> slip = slips.SLIPS["causal-strict"]
@@ -11,22 +12,19 @@ causal-strict: a query does not see its own key, and the first sees none
 Traceback (most recent call last):
 ...
 selfattn_ref.worked_examples.WorkedExampleMismatch: SA016: ...
-  it is what the slip causal-strict gives: a query does not see its own key, ...
+  consistent with the slip causal-strict: a query does not see its own key, ...
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-
 from selfattn_ref.worked_examples import _slips_masks, _slips_scores, _slips_weights
-from selfattn_ref.worked_examples._calls import SLIPS_LIKE, Call
-from selfattn_ref.worked_examples._comparison import off_by
+from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._files import cases
 from selfattn_ref.worked_examples._slip import Array, Slip
 
-__all__ = ["SLIPS", "Slip", "like", "matrix", "wrong"]
+__all__ = ["SLIPS", "Slip", "matrix", "wrong"]
 
 #: Every slip, by its id.
 SLIPS: dict[str, Slip] = {
@@ -64,26 +62,3 @@ def wrong(call: Call) -> dict[Slip, Array]:
     return {
         slip: slip(*call.args, **call.kwargs) for slip in SLIPS.values() if call.differs_from(slip)
     }
-
-
-def like(call: Call, got: Array, limits: Array) -> list[Slip]:
-    """Return the slips that are wrong at a call and give what a function gave.
-
-    Where a slip leaves a query nobody and gives NaN, the function may do otherwise, provided
-    that some number is wrong in the same way.
-    """
-    found = []
-    for slip, output in wrong(call).items():
-        if output.shape != got.shape:
-            continue
-        number = ~np.isnan(output)
-        limit, off = limits.max(), number
-        if output.shape == limits.shape:
-            limit, off = limits, ~(off_by(output, np.asarray(call.expected)) <= limits)
-        same = off_by(got.astype(float), output) <= limit  # False for NaN
-        if same[number].all() and off.any() and (same.all() or off[number].any()):
-            found.append(slip)
-    return found
-
-
-SLIPS_LIKE.append(like)

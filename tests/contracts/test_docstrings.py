@@ -68,7 +68,17 @@ class TestDocstring:
 
 @pytest.mark.parametrize(
     "name",
-    ["cases", "ids", "load", "WorkedExample.check", "Call.check", "Call.test", "slips.matrix"],
+    [
+        "cases",
+        "ids",
+        "load",
+        "WorkedExample.check",
+        "Call.check",
+        "Call.test",
+        "slips.matrix",
+        "calls",
+        "report",
+    ],
 )
 def test_what_worked_examples_offer_is_documented_too(name):
     errors = validate(f"selfattn_ref.worked_examples.{name}")["errors"]

@@ -106,6 +106,10 @@ class TestWhatACallNames:
         )
         assert np.array_equal(call.args[0], load("SA025").expected["query"][4:])
 
+    def test_the_id_counts_from_1_and_a_generated_case_has_one_call(self):
+        assert [str(call) for call in load("SA022").calls] == ["SA022-1", "SA022-2"]
+        assert replace(CAUSAL, example="G1-tile", number=0).id == "G1-tile"
+
     def test_a_number_is_given_as_a_number(self):
         call = next(c for c in load("SA028").calls if c.function == "sinusoidal_encoding")
         assert dict(call.arguments) == {"base": 10000.0, "T": 3, "d_model": 4}
@@ -186,6 +190,24 @@ class TestChecking:
         CAUSAL.check(CAUSAL.expected + 1e-3, within=Tolerance(2e-3, 0))
         with pytest.raises(WorkedExampleMismatch, match=r"allowed 0.0005\n"):
             CAUSAL.check(CAUSAL.expected.astype(np.float32) + 1e-3, within=Tolerance(5e-4, 0))
+        CAUSAL.check(CAUSAL.expected + 1e-3, within=2e-3)
+        CAUSAL.test(lambda *args, **keywords: loops_with_causal(*args, **keywords) + 1e-3,
+                    within=2e-3)  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "within, error, message",
+        [
+            ("1e-3", TypeError, "within is how far each entry may be off, a number or Tolerance"),
+            ((1e-3, 0), TypeError, "or Tolerance(absolute, relative); got tuple"),
+            (True, TypeError, "got bool"),
+            (-1e-3, ValueError, "within must not be negative or NaN, got -0.001"),
+            (Tolerance(0, np.nan), ValueError, "must not be negative or NaN"),
+        ],
+    )
+    def test_what_is_no_tolerance_is_said(self, within, error, message):
+        for check in (CAUSAL.check, lambda x, within: load("SA016").check(output=x, within=within)):
+            with pytest.raises(error, match=re.escape(message)):
+                check(CAUSAL.expected, within=within)
 
     def test_the_report_names_the_call_and_the_entries(self):
         result = CAUSAL.expected.copy()
@@ -203,7 +225,16 @@ class TestChecking:
         [
             (np.zeros((4, 4)), "result: got shape (4, 4), expected shape (4, 8)"),
             ([[1, 2], [3]], "result: the values do not form an array"),
-            (None, "result: must be real numbers, got dtype object"),
+            (None, "result: got None: does the function return what it computes?"),
+            (
+                (np.zeros((4, 8)), np.zeros((4, 4))),
+                "result: got a tuple of 2, (an array of shape "
+                "(4, 8), an array of shape (4, 4)), in place of an array",
+            ),
+            (
+                (np.zeros((4, 8)),),
+                "result: got shape (1, 4, 8), expected shape (4, 8); got a tuple of 1",
+            ),
         ],
     )
     def test_what_is_no_array_of_the_shape_is_said(self, result, message):
@@ -278,7 +309,7 @@ class TestSeveralResults:
 
     def test_a_gradient_that_is_missing_is_said(self):
         result = [*self.CALL.expected.values()][:2]
-        with pytest.raises(WorkedExampleMismatch, match="d_value: must be real numbers, got dtype"):
+        with pytest.raises(WorkedExampleMismatch, match="d_value: got None"):
             self.CALL.check([*result, None])
 
     def test_each_convention_says_what_differs_and_the_rest_is_the_result(self):
@@ -344,39 +375,52 @@ class TestCallsOfWhichSomeEntriesAreKnown:
 
 
 class TestCallsThatHaveToFail:
-    CALL = replace(
-        CAUSAL,
-        kind="must_raise",
-        expected=None,
-        raises=ValueError,
-        because={"ValueError": "There is no such scale."},
-    )
+    CALL = next(call for call in load("SA052").calls if call.raises)
 
     @staticmethod
     def raising(error):
-        def refuse(*args, **kwargs):
+        def refuse(query, key, value, **keywords):
+            if key.shape[-2] == value.shape[-2]:
+                return selfattn_ref.scaled_dot_product_attention(query, key, value, **keywords)
+            if error is None:
+                return query
             raise error
 
         return refuse
 
-    @pytest.mark.parametrize("error", [ValueError("no"), RuntimeError("as PyTorch says it")])
-    def test_a_refusal_agrees_whatever_its_kind(self, error):
+    @pytest.mark.parametrize("error", [ValueError("no"), RuntimeError("as PyTorch says it"),
+        TypeError("no"), type("Own", (Exception,), {})()])  # fmt: skip
+    def test_a_refusal_agrees(self, error):
         agreement = self.CALL.test(self.raising(error))
-        assert repr(agreement).endswith(f"causal=True) agrees ({type(error).__name__})")
+        assert repr(agreement).endswith(f"value) agrees ({type(error).__name__})")
 
-    def test_a_function_that_does_not_run_has_not_refused(self):
-        with pytest.raises(NameError):
-            self.CALL.test(self.raising(NameError("sofmax")))
+    @pytest.mark.parametrize("error", [ZeroDivisionError("no"), IndexError("no"), KeyError("no"),
+        NameError("no"), AttributeError("no"), RecursionError("no"), NotImplementedError("no"),
+        AssertionError("no"), np.exceptions.AxisError("no"),
+        TypeError("f() got an unexpected keyword argument 'mask'"),
+        TypeError("f() missing 1 required positional argument: 'mask'"),
+        TypeError("unsupported operand type(s) for +: 'int' and 'NoneType'")])  # fmt: skip
+    def test_a_crash_is_no_refusal(self, error):
+        message = re.escape(f"it raised {type(error).__name__}: {error}, which is no refusal")
+        with pytest.raises(WorkedExampleMismatch, match=message):
+            self.CALL.test(self.raising(error))
+
+    def test_who_does_not_well_in_good_calls_has_not_refused(self):
+        def refuse_all(query, key, value, **keywords):
+            raise ValueError("no")
+
+        with pytest.raises(ValueError, match="no"):
+            self.CALL.test(refuse_all)
+        with pytest.raises(WorkedExampleMismatch, match="entries differ"):
+            self.CALL.test(lambda q, k, v, **keywords: self.raising(ValueError())(q, k, v) + 1)
 
     def test_a_result_differs(self):
         message = (
-            "SA016: .*\n  must raise an error, such as ValueError: There is no such scale.\n"
-            r"  it returned an array of shape \(4, 8\)"
+            r"SA052: .*\n  must raise an error, such as ValueError: .*\n"
+            r"  it returned an array of shape \("
         )
         with pytest.raises(WorkedExampleMismatch, match=message):
-            self.CALL.test(loops_with_causal)
-        with pytest.raises(WorkedExampleMismatch, match="it returned a list of 2"):
-            self.CALL.test(lambda *args, **keywords: [[1.0], [2.0, 3.0]])
+            self.CALL.test(self.raising(None))
 
     def test_the_library_raises_the_error_that_is_named(self):
         failing = [call for call in CALLS if call.raises]
@@ -391,7 +435,7 @@ class TestCallsThatHaveToFail:
 
     def test_other_errors_pass_through_where_a_result_is_expected(self):
         with pytest.raises(TypeError, match="causal"):
-            CAUSAL.test(loops.attention)
+            CAUSAL.test(lambda *args, **keywords: loops.attention(*args, **keywords))
 
 
 def loops_with_causal(query, key, value, causal):

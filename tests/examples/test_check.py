@@ -93,6 +93,20 @@ class TestLoading:
         with pytest.raises(TypeError, match=re.escape(message)):
             load(wrong)
 
+    @pytest.mark.parametrize(
+        "content, said",
+        [
+            (b"{", "JSONDecodeError: "),
+            (b"{}", "KeyError: "),
+            (b"[]", "AttributeError: "),
+            (b"\xff", "UnicodeDecodeError: "),
+        ],
+    )
+    def test_a_damaged_file_is_named(self, monkeypatch, content, said):
+        monkeypatch.setattr(_files, "file_content", lambda name: content)
+        with pytest.raises(ValueError, match=rf"SA001\.json is damaged, .* again: {said}"):
+            _files._read.__wrapped__("SA001")
+
 
 class TestAgreement:
     @EVERY_EXAMPLE
@@ -154,6 +168,7 @@ class TestTolerance:
         total = example.expected["total"] + 1e-4
         example.check(total=total, within=Tolerance(absolute=2e-4, relative=0))
         example.check(total=total, within=Tolerance(absolute=0, relative=1e-4))
+        example.check(total=total, within=2e-4)
         with pytest.raises(WorkedExampleMismatch, match=r"allowed 5e-05$"):
             example.check(total=total.astype(np.float32), within=Tolerance(5e-5, relative=0))
 

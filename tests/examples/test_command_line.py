@@ -1,18 +1,23 @@
 """The worked examples at the command line: what it prints, and the exit codes 0, 1 and 2."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
 import selfattn_ref
 from derivations.documents import DATA, ROOT
-from selfattn_ref.worked_examples import cases, ids, load
+from selfattn_ref.worked_examples import calls, ids, load
 from selfattn_ref.worked_examples.__main__ import main
+from selfattn_ref.worked_examples._selection import generated
 
 MODULE = """
+import inspect
+
 import numpy as np
 from selfattn_ref import scaled_dot_product_attention as right
 from selfattn_ref import scaled_dot_product_attention_vjp, softmax
@@ -59,8 +64,7 @@ class Tensor:
 class Single(Tensor):
     def __init__(self, array):
         assert array.dtype in (np.float32, bool)
-        array += array  # it may be changed
-        self.array = array / np.float32(2) if array.dtype == np.float32 else array
+        self.array = array
 
 
 def on_tensors(query, key, value, **keywords):
@@ -71,6 +75,47 @@ def on_tensors(query, key, value, **keywords):
 
 def fails(query, key, value, **keywords):
     return {}["missing"]
+
+
+def hidden(query, key, value, **keywords):
+    return plain(query, key, value, **keywords)
+
+
+def half_wrong(query, key, value, *, mask=None, causal=False):
+    return right(query, key, key if causal else value, mask=mask, causal=causal)
+
+
+def as_torch(query, key, value, attn_mask=None, is_causal=False):
+    return right(query, key, value, mask=attn_mask, causal=is_causal)
+
+
+def length_first(query, key, value, **keywords):
+    assert query.ndim == 4
+    output = right(*(x.swapaxes(1, 2) for x in (query, key, value)), **keywords)
+    return output.swapaxes(1, 2)
+
+
+length_first.__signature__ = inspect.signature(right)
+
+
+def in_half(query, key, value, *, mask=None, causal=False):
+    kind = query.dtype
+    assert kind.itemsize == 2
+    arrays = (x.astype(np.float32) for x in (query, key, value))
+    return right(*arrays, mask=mask, causal=causal).astype(kind)
+
+
+def lax(query, key, value, **keywords):
+    try:
+        return right(query, key, value, **keywords)
+    except (TypeError, ValueError):
+        return 1 / 0
+
+
+def counting(query, key, value, *, mask=None, causal=False):
+    with open("count.txt", "a") as file:
+        file.write("x")
+    return right(query, key, value, mask=mask, causal=causal)
 
 
 class Layer:
@@ -101,123 +146,237 @@ def run(tmp_path, monkeypatch, capsys):
     return run
 
 
+CALLS = calls()
+OPTIONS = "mask,bias,scale,soft_cap,causal,offset"
+BARE = "conventions: none was asked\nrefusals: not asked (--refusals)\n"
+
+
 class TestCheck:
     def test_what_agrees_has_a_line_each_and_the_code_0(self, run):
-        code, out, err = run("check", "all", "mine:right")
-        *lines, summary = out.splitlines()
+        code, out, err = run("check", "examples", "mine:right")
+        *lines, numbers, conventions, refusals = out.splitlines()
         assert (code, err) == (0, "")
-        assert len(lines) == len(cases())
-        assert all(re.match(r"SA\d{3} checked: scaled_dot_product_attention\(", x) for x in lines)
-        examples = len({example.id for example, _ in cases()})
-        assert summary == f"{len(lines)} calls of {examples} examples: {len(lines)} right"
+        said = [f"{call} checked: {call.written} " for call in CALLS]
+        assert all(x.startswith(start) for x, start in zip(lines, said, strict=True))
+        examples = len({call.example for call in CALLS})
+        assert numbers == f"numbers: {len(lines)} calls of {examples} examples: {len(lines)} right"
+        assert "; cap and bias: cap-before-bias" in conventions
+        assert refusals == "refusals: not asked (--refusals)"
+
+    def test_all_are_the_examples_and_the_generated_cases(self, run):
+        code, out, _ = run("check", "all", "mine:right")
+        assert code == 0
+        asked = re.findall(r"^(\S+) checked: ", out, re.M)
+        assert asked[: len(CALLS)] == [call.id for call in CALLS]
+        cases = generated.names() if generated else ()
+        assert {*asked[len(CALLS) :]} <= {*cases}
 
     @pytest.mark.parametrize("target", ["mine:single", "mine:Layer.forward"])
     def test_another_dtype_and_a_method_are_tested_as_well(self, run, target):
-        assert run("check", "all", target)[0] == 0
+        assert run("check", "examples", target, "--require", OPTIONS)[0] == 0
 
-    def test_what_differs_is_shown_with_the_slip_that_it_looks_like_and_the_code_1(self, run):
-        code, out, _ = run("check", "SA016", "mine:wrong")
+    def test_what_differs_is_shown_with_the_slips_and_the_code_1(self, run):
+        code, out, _ = run("check", "SA016", "mine:wrong", "--require", "mask,causal")
         assert code == 1
-        assert out.splitlines()[:3] == [
-            "SA016 differs: scaled_dot_product_attention(query, key, value, mask)",
+        lines = out.splitlines()
+        assert lines[:2] == [
+            "SA016-1 differs: scaled_dot_product_attention(query, key, value, mask)",
             "  result: 32 of 32 entries differ",
-            "    result[0, 0]: got -1.58265754, expected -2.33028699, off by 0.748, "
-            "allowed 3.48e-13",
         ]
-        slip = (
-            "  it is what the slip keys-as-values gives: the keys are mixed in place of the values"
-        )
-        assert out.splitlines().count(slip) == 2
-        assert out.endswith("\n2 calls of 1 example: 2 different\n")
+        assert lines[2].startswith("    result[0, 0]: got -1.58265754, expected -2.33028699, off ")
+        assert lines[-5:] == [
+            "numbers: 2 calls of 1 example: 2 different (SA016-1, SA016-2)",
+            "  consistent with the slip keys-as-values: the keys are mixed in place of the values",
+            "  the smallest that differs: SA016-2, scaled_dot_product_attention(query, key, value, "
+            "causal=True)",
+            *BARE.splitlines(),
+        ]
 
-    def test_a_convention_is_named(self, run):
-        code, out, _ = run("check", "SA022", "mine:right")
+    def test_all_calls_together_name_the_slip(self, run):
+        code, out, _ = run("check", "all", "mine:wrong", "--require", OPTIONS)
+        assert code == 1
+        said = "it is what the slip keys-as-values gives: the keys are mixed in place of the values"
+        assert f"\n  {said}\n" in out
+        differing = re.findall(r"^(\S+) differs: ", out, re.M)
+        assert f" different ({', '.join(differing[:12])} and {len(differing) - 12} more)" in out
+
+    def test_one_call_may_be_asked(self, run):
+        code, out, _ = run("check", "SA016-2", "mine:right")
         assert code == 0
-        assert "follows the convention zeros (6 numbers" in out
+        assert out.startswith("SA016-2 checked: ")
+        assert "numbers: 1 call of 1 example: 1 right\n" in out
 
-    def test_what_a_function_cannot_be_given_is_not_asked(self, run):
+    def test_what_a_function_cannot_be_given_is_not_asked_and_said_first(self, run):
         code, out, _ = run("check", "SA016", "mine:plain")
         assert code == 0
-        line = (
-            "SA016 not asked: scaled_dot_product_attention(query, key, value, causal=True): "
-            "mine:plain takes no causal"
-        )
         assert out.splitlines()[1:] == [
-            line,
-            "2 calls of 1 example: 1 right, 1 not asked",
-            "not asked for want of: causal 1",
-            "These are given by name; mine:plain takes mask.",
+            "SA016-2 not asked: scaled_dot_product_attention(query, key, value, causal=True) "
+            "the function takes no causal",
+            "mine:plain takes no causal: 1 call not asked.",
+            "It takes mask.",
+            "numbers: 2 calls of 1 example: 1 right, 1 not asked",
+            *BARE.splitlines(),
         ]
 
-    def test_what_was_lacking_is_counted_in_the_end(self, run):
-        code, out, _ = run("check", "all", "mine:named_otherwise")
-        lacking = [[n for n in call.kwargs if n != "scale"] for _, call in cases()]
-        names = {name for names in lacking for name in names}
-        counted = {name: sum(name in names for names in lacking) for name in names}
-        *_, summary, wanted, taken = out.splitlines()
+    def test_names_of_other_libraries_are_recognized(self, run):
+        code, out, _ = run("check", "examples", "mine:named_otherwise")
+        lacking = [c for c in CALLS if c.kwargs.keys() & {"mask", "bias", "soft_cap", "causal"}]
+        first = next(line for line in out.splitlines() if not line.startswith("SA"))
         assert code == 0
-        assert f", {sum(map(bool, lacking))} not asked" in summary
-        told = wanted.removeprefix("not asked for want of: ").split(", ")
-        assert sorted(told) == sorted(f"{name} {n}" for name, n in counted.items())
-        assert taken == "These are given by name; mine:named_otherwise takes attn_mask, scale."
+        assert first == (
+            "mine:named_otherwise takes no mask, bias, soft_cap, causal and offset: "
+            f"{len(lacking)} calls not asked. Perhaps --rename mask=attn_mask."
+        )
+        code, out, _ = run(
+            "check", "examples", "mine:named_otherwise", "--rename", "mask=attn_mask"
+        )
+        assert code == 0
+        assert "mine:named_otherwise takes no bias, soft_cap, causal and offset: " in out
+        assert "\nSA016-1 checked: " in out
+        code, out, _ = run("check", "SA016", "mine:as_torch")
+        assert (
+            "mine:as_torch takes no mask and causal: 2 calls not asked. Perhaps --like torch."
+            in out
+        )
 
-    def test_those_that_differ_are_named_in_the_end(self, run):
-        code, out, _ = run("check", "all", "mine:wrong")
-        differing = list(dict.fromkeys(re.findall(r"^(SA\d{3}) differs", out, re.M)))
-        assert code == 1
-        assert out.endswith(f" different ({', '.join(differing)})\n")
+    def test_what_is_required_has_to_be_asked(self, run):
+        code, out, _ = run("check", "examples", "mine:plain", "--require", "mask,causal")
+        assert code == 2
+        assert out.endswith("\nrequired, but not asked: causal\n")
+        assert run("check", "examples", "mine:plain", "--require", "mask")[0] == 0
+        code, out, _ = run("check", "SA016", "mine:right", "--require", "bias")
+        assert code == 2
+        assert out.endswith("\nrequired, but not asked: bias\n")
+
+    def test_who_does_not_say_what_it_takes_claims_nothing(self, run):
+        code, out, _ = run("check", "SA016", "mine:Layer.forward")
+        assert code == 2
+        assert "mine:Layer.forward does not say what it takes, so that nothing is claimed: " in out
+        assert run("check", "SA016", "mine:Layer.forward", "--require", "mask,causal")[0] == 0
+        code, out, _ = run("check", "SA016", "mine:Layer.forward", "--require", "mask")
+        assert code == 0
+        assert "SA016-2 not asked: " in out
+
+    def test_who_refuses_a_keyword_after_all_is_not_asked(self, run):
+        code, out, _ = run("check", "SA016", "mine:hidden")
+        assert code == 2
+        assert (
+            "SA016-2 not asked: scaled_dot_product_attention(query, key, value, causal=True) "
+            in out
+        )
 
     @pytest.mark.parametrize(
         "options", [["mine:Tensor"], ["mine:Single", "--dtype", "float32"]], ids=" ".join
     )
     def test_arrays_are_converted(self, run, options):
-        code, out, _ = run("check", "all", "mine:on_tensors", "--convert", *options)
+        asked = ("check", "examples", "mine:on_tensors", "--require", OPTIONS)
+        code, out, _ = run(*asked, "--convert", *options)
         assert code == 0
-        assert out.endswith(f"{len(cases())} right\n")
-
-    def test_who_takes_no_arrays_is_told_how_to_convert_them(self, run):
-        code, out, _ = run("check", "all", "mine:on_tensors")
+        assert f" {len(CALLS)} right\n" in out
+        code, out, _ = run(*asked)
         assert code == 2
-        hint = "Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.\n"
-        assert out.endswith(hint)
+        hint = "Arrays are NumPy's. If yours takes others: --like torch, or --convert torch:"
+        assert hint in out.splitlines()[-1]
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+    def test_half_a_precision_is_one_of_numpy_or_of_ml_dtypes(self, run, dtype, monkeypatch):
+        code, out, _ = run("check", "SA016", "mine:in_half", "--dtype", dtype)
+        assert code == 0
+        assert "SA016-2 checked: " in out
+        monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+        code, _, err = run("check", "SA016", "mine:in_half", "--dtype", dtype)
+        assert code == (2 if dtype == "bfloat16" else 0)
+        assert err.startswith("cannot run: NumPy has no bfloat16: add --like") == bool(code)
+
+    def test_axes_may_come_in_another_order(self, run):
+        chosen = ("check", "examples", "mine:length_first")
+        assert run(*chosen)[0] != 0
+        code, out, _ = run(*chosen, "--layout", "BTHD")
+        assert code == 0
+        assert f"numbers: {len(CALLS)} calls" in out
+
+    def test_what_a_function_can_do_without_a_keyword_is_told(self, run):
+        assert run("check", "SA016", "mine:plain", "--has", "grouped_heads")[0] == 0
+        code, _, err = run("check", "SA016", "mine:plain", "--has", "grouped")
+        assert (code, err) == (2, "cannot run: no call has grouped; there are bias, causal, "
+            "grouped_heads, key_lengths, mask, offset, query_lengths, return_log_sum_exp, scale, "
+            "soft_cap, window\n")  # fmt: skip
+
+    def test_refusals_are_asked_if_one_wants(self, run):
+        code, out, _ = run("check", "examples", "mine:right", "--refusals")
+        number = len(calls(refusals=True)) - len(CALLS)
+        assert code == 0
+        assert f"\nrefusals: {number} calls of 1 example: {number} right\n" in out
+        code, out, _ = run("check", "SA052", "mine:lax", "--refusals", "--require", OPTIONS)
+        assert code == 1
+        assert "it raised ZeroDivisionError: division by zero, which is no refusal" in out
+        code, out, _ = run("check", "SA052", "mine:fails", "--refusals")
+        assert code == 2
+        assert "not asked: scaled_dot_product_attention(query, key, value) good calls come" in out
 
     def test_a_function_that_raises_is_reported_with_type_message_and_line(self, run):
-        code, out, _ = run("check", "SA006", "mine:fails")
+        code, out, _ = run("check", "SA006", "mine:fails", "--require", "scale")
         line = 1 + MODULE[: MODULE.index('["missing"]')].count("\n")
         assert code == 2
-        assert out.splitlines() == [
-            "SA006 failed: scaled_dot_product_attention(query, key, value, scale=1.0)",
-            f"  mine:fails raised KeyError: 'missing' (mine.py, line {line})",
-            "1 call of 1 example: 1 failed",
-            "Arrays are NumPy's. If yours takes others: --convert torch:tensor, for example.",
+        assert out.splitlines()[:2] == [
+            "SA006-1 failed: scaled_dot_product_attention(query, key, value, scale=1.0) "
+            f"KeyError: 'missing' (mine.py, line {line})",
+            "numbers: 1 call of 1 example: 1 failed (SA006-1)",
         ]
-
-    def test_to_run_for_some_only_is_the_code_2_too(self, run):
-        code, out, _ = run("check", "SA009", "mine:scaled")
-        assert code == 2
-        assert out.splitlines()[-1] == "2 calls of 1 example: 1 right, 1 failed"
 
     def test_nothing_asked_is_the_code_2(self, run):
         code, out, _ = run("check", "SA006", "mine:bare")
         assert code == 2
         assert out.splitlines()[1:] == [
-            "1 call of 1 example: 1 not asked",
-            "not asked for want of: scale 1",
-            "These are given by name; mine:bare takes none.",
+            "mine:bare takes no scale: 1 call not asked.",
+            "numbers: 1 call of 1 example: 1 not asked",
+            *BARE.splitlines(),
         ]
+
+    def test_some_may_be_skipped_or_expected_to_differ(self, run, tmp_path):
+        wrong = ("check", "SA016", "mine:half_wrong")
+        assert run(*wrong)[0] == 1
+        code, out, _ = run(*wrong, "--skip", "SA016-2,SA022")
+        assert code == 0
+        assert "2 calls of 1 example: 1 right, 1 skipped\n" in out
+        (tmp_path / "known.txt").write_text("# as we know\nSA016-2  # causal\n\n", "utf-8")
+        code, out, _ = run(*wrong, "--xfails", "known.txt")
+        assert code == 0
+        assert "1 right, 1 differs as expected (SA016-2)\n" in out
+        code, out, _ = run("check", "SA016", "mine:right", "--xfails", "known.txt")
+        assert code == 1
+        assert "1 right, 1 agrees unexpectedly (SA016-2)\n" in out
+
+    def test_the_report_is_written_as_json_and_as_junit(self, run, tmp_path):
+        files = ("--json", "report.json", "--junit", "report.xml")
+        code, _, _ = run("check", "SA016", "mine:half_wrong", *files)
+        found = json.loads((tmp_path / "report.json").read_text("utf-8"))
+        assert (code, found["exit_code"]) == (1, 1)
+        assert [(c["id"], c["verdict"]) for c in found["calls"]] == [
+            ("SA016-1", "right"), ("SA016-2", "different")]  # fmt: skip
+        suite = ElementTree.parse(tmp_path / "report.xml").getroot()
+        assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+        assert [case.get("name") for case in suite] == ["SA016-1", "SA016-2"]
+        code, out, _ = run("check", "SA016", "mine:half_wrong", "--json", "-")
+        again = json.loads(out)
+        for report in (found, again):
+            for call in report["calls"]:
+                del call["seconds"]
+        assert again == found
+        code, _, err = run("check", "SA016", "mine:right", "--json", "no/folder")
+        assert (code, err) == (2, "cannot run: No such file or directory: no/folder\n")
 
     def test_another_function_is_chosen_by_an_option(self, run):
         code, out, _ = run("check", "SA005", "mine:softmax", "--function", "softmax")
         assert code == 0
-        assert re.match(r"SA005 checked: softmax\(x\) agrees \(5 numbers, .*\)\n", out)
+        assert re.match(r"SA005-1 checked: softmax\(x\) agrees \(5 numbers, .*\)\n", out)
 
     def test_so_is_one_that_returns_several(self, run):
-        chosen = ("--function", "scaled_dot_product_attention_vjp")
+        chosen = ("--function", "scaled_dot_product_attention_vjp", "--require", "mask")
         code, out, _ = run("check", "all", "mine:gradients", *chosen)
         assert code == 0
         assert "d_output, mask) follows the convention zeros (18 numbers" in out
         assert "d_output) agrees (27 numbers" in out
-        assert out.endswith("\n2 calls of 2 examples: 2 right\n")
         code, out, _ = run("check", "SA031", "mine:gradients_in_another_order", *chosen)
         assert code == 1
         assert "\n  d_query: 9 of 9 entries differ\n" in out
@@ -227,12 +386,15 @@ class TestCheck:
         "arguments, message",
         [
             (["SA999", "mine:right"], "no worked example has the id 'SA999'; the nearest are "),
+            (["SA016-3", "mine:right"], "there is no call SA016-3; there are SA016-1, SA016-2"),
             (["SA005", "mine:right"], "SA005 has no call of scaled_dot_product_attention; choose "
              "one with --function: softmax"),
             (["SA017", "mine:right"], "SA017 has no call of scaled_dot_product_attention; it calls "
              "no function"),
             (["all", "mine:right", "--function", "sofmax"], "no worked example calls 'sofmax'; did "
              "you mean softmax?"),
+            (["generated", "mine:right", "--function", "softmax"], "there are no generated cases "
+             "of softmax"),
             (["all", "mine"], "a function is named as module:function, such as "
              "mymodule:my_attention; got 'mine'"),
             (["all", "nobody:right"], "there is no module 'nobody', neither in "),
@@ -245,6 +407,13 @@ class TestCheck:
             (["all", "mine:rigt"], "mine has no 'rigt'; did you mean right?"),
             (["all", "mine:Layer.back"], "mine has no 'Layer.back'"),
             (["all", "mine:number"], "mine:number is int, not a function"),
+            (["all", "mine:plain", "--rename", "causal=is_causal"], "--rename is NAME=YOURS, and "
+             "it takes no is_causal; it takes k, mask, q, v"),
+            (["all", "mine:plain", "--rename", "causal"], "--rename is NAME=YOURS, and "),
+            (["all", "mine:plain", "--like", "torch", "--convert", "mine:Tensor"], "--like says "),
+            (["all", "mine:right", "--skip", "SA0016"], "there is no example, call or case "
+             "'SA0016'; did you mean SA"),
+            (["all", "mine:right", "--xfails", "none.txt"], "none.txt cannot be read: "),
         ],
     )  # fmt: skip
     def test_what_cannot_be_run_says_why_and_has_the_code_2(self, run, arguments, message):
@@ -253,9 +422,9 @@ class TestCheck:
         assert err.startswith(f"cannot run: {message}")
 
     def test_a_module_of_the_current_folder_is_found_from_the_shell(self, run, tmp_path):
-        done = in_shell("check", "SA006", "mine:wrong", cwd=tmp_path)
+        done = in_shell("check", "SA006", "mine:wrong", "--require", "scale", cwd=tmp_path)
         assert done.returncode == 0  # its keys are its values
-        assert done.stdout.splitlines()[-1] == "1 call of 1 example: 1 right"
+        assert "numbers: 1 call of 1 example: 1 right\n" in done.stdout
 
 
 def in_shell(*arguments, cwd, **settings):
@@ -274,6 +443,7 @@ class TestAReaderThatCloses:
             (["show", "SA016"], 0),
             (["check", "SA016", "mine:right"], 0),
             (["check", "SA016", "mine:wrong"], 1),
+            (["check", "SA016", "mine:counting"], 0),
             (["check", "SA016", "mine:number"], 2),
         ],
     )
@@ -288,6 +458,10 @@ class TestAReaderThatCloses:
                 command, cwd=tmp_path, env=environment, stdout=closed, stderr=subprocess.PIPE
             )
         assert run.returncode == code
+        if "mine:counting" in arguments:  # nothing is run twice
+            count = (tmp_path / "count.txt").stat().st_size
+            subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+            assert (tmp_path / "count.txt").stat().st_size == 2 * count
         said = b"cannot run: mine:number is int, not a function\n" if code == 2 else b""
         assert run.stderr == said
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import selfattn_ref
-from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, load, slips
+from selfattn_ref.worked_examples import WorkedExampleMismatch, cases, load, report, slips
+from selfattn_ref.worked_examples._claims import OPTIONS
 from selfattn_ref.worked_examples._slip import attention, masked_scores, raw_scores, softmax
 from selfattn_ref.worked_examples._slips_weights import in_blocks
 from selfattn_ref.worked_examples._tolerance import visible
@@ -57,6 +58,68 @@ def loop(query, key, value, *, causal=False, offset=0, mask=True, **keywords):
     if causal:
         seen = seen & np.tri(*shape, offset, dtype=bool)
     return loops.attention(query, key, value, mask=seen, **keywords)
+
+
+def by_scores(weigh):
+    """Return attention with something else in place of the softmax."""
+
+    def attention(query, key, value, **keywords):
+        with np.errstate(all="ignore"):
+            return weigh(masked_scores(query, key, **keywords)) @ value
+
+    return attention
+
+
+def with_changed(**changed):
+    """Return attention in which arguments are changed before they are used."""
+
+    def attention(query, key, value, **keywords):
+        given = {"query": query, "key": key, "value": value, **keywords}
+        given |= {name: change(given[name]) for name, change in changed.items() if name in given}
+        return right(**given)
+
+    return attention
+
+
+def with_one_more(scores):
+    exponentials = np.exp(scores)
+    return exponentials / (1 + exponentials.sum(axis=-1, keepdims=True))
+
+
+def right_if_not(condition, otherwise):
+    """Return what is right, unless a condition on the keywords holds."""
+    return lambda *args, **keywords: (otherwise if condition(keywords) else right)(
+        *args, **keywords
+    )
+
+
+right = selfattn_ref.scaled_dot_product_attention
+INVENTED = {
+    "one more in the denominator": by_scores(with_one_more),
+    "NaN for an offset of 2": right_if_not(
+        lambda given: given.get("offset", 0) == 2,
+        lambda query, key, value, **keywords: np.full((*query.shape[:-1], value.shape[-1]), np.nan),
+    ),
+    "a tenth of the softmax's temperature": by_scores(lambda s: softmax(s * 1.1)),
+    "the second power": by_scores(lambda s: softmax(s) ** 2),
+    "the first key twice": with_changed(
+        key=lambda x: np.concatenate([x[..., :1, :], x[..., 1:, :][..., ::-1, :]], axis=-2)
+    ),
+    "noise of 1e-6": lambda *args, **keywords: right(*args, **keywords) + 1e-6,
+    "the last column forgotten": lambda *args, **keywords: (
+        right(*args, **keywords) * np.r_[np.ones(args[2].shape[-1] - 1), 0]
+    ),
+    "the bias doubled": with_changed(bias=lambda x: 2 * x),
+    "the cap divided by 3": with_changed(soft_cap=lambda x: x / 3),
+    "a mask that also hides the first key": with_changed(
+        mask=lambda x: x & (np.arange(x.shape[-1]) > 0)
+    ),
+    "causal without a mask only": right_if_not(
+        lambda given: "mask" in given,
+        lambda q, k, v, **keywords: right(q, k, v, **keywords) + v.mean(),
+    ),
+    "sigmoid": by_scores(lambda s: 1 / (1 + np.exp(-s))),
+}
 
 
 class TestTheCatalog:
@@ -141,7 +204,7 @@ class TestAccusations:
             with pytest.raises(WorkedExampleMismatch) as caught:
                 call.test(slip)
             assert slip.id in caught.value.slips
-            assert f"  it is what the slip {slip.id} gives: {slip.effect}" in str(caught.value)
+            assert f"  consistent with the slip {slip.id}: {slip.effect}" in str(caught.value)
 
     def test_what_it_does_where_nobody_is_left_does_not_matter_if_the_rest_is_the_same(self):
         call = load("SA016").calls[1]
@@ -201,3 +264,45 @@ class TestAccusations:
     def test_only_attention_is_accused(self):
         (call,) = load("SA005").calls
         assert accused(call.check, call.arguments["x"]) == ()
+
+
+def asked(function):
+    """Return a report of all calls; the function says that it takes every option."""
+    return report(function, CALLS, require=OPTIONS, whole=True)
+
+
+class TestNamesFromAllCalls:
+    @EVERY_SLIP
+    def test_each_is_named_and_no_other(self, slip):
+        found = asked(lambda *args, **keywords: slip(*args, **keywords))
+        assert found.code == 1
+        assert found.slips == (slip.id,)
+        several = sum(call.example != "SA052" for call in MATRIX[slip.id]) > 2
+        assert found.certain == several
+        said = f"it is what the slip {slip.id} gives" if several else "consistent with the slip "
+        assert said in repr(found)
+
+    @pytest.mark.parametrize("slip", ["not-scaled", "causal-strict", "hidden-scores-are-zero"])
+    def test_in_float32_too(self, slip):
+        def single(*args, **keywords):
+            return slips.SLIPS[slip](*args, **keywords).astype(np.float32)
+
+        assert slip in asked(single).slips
+
+    def test_one_call_is_not_enough_to_be_certain(self):
+        slip = slips.SLIPS["keys-as-values"]
+        found = report(lambda *args: slip(*args), [load("SA026").calls[0]])
+        assert slip.id in found.slips
+        assert not found.certain
+        assert f"consistent with the slip {slip.id}" in repr(found)
+
+    @pytest.mark.parametrize("invented", INVENTED)
+    def test_what_is_in_no_catalog_has_no_name(self, invented):
+        found = asked(INVENTED[invented])
+        assert found.code == 1
+        assert found.slips == ()
+        assert "no known slip does that" in repr(found)
+        smallest = min(
+            (o for o in found.outcomes if o.verdict == "different"), key=lambda o: o.size
+        )
+        assert f"the smallest that differs: {smallest.id}, {smallest.call}" in repr(found)

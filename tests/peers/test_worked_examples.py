@@ -126,5 +126,5 @@ def test_five_lines_name_the_slip_of_a_function_in_pytorch():
 
     lines = snippets.snippets("SA023")["PyTorch"]
     assert len([line for line in lines.splitlines() if line]) == 5
-    with pytest.raises(WorkedExampleMismatch, match="the slip not-scaled gives"):
+    with pytest.raises(WorkedExampleMismatch, match="the slip not-scaled: "):
         exec(lines, {"my_attention": my_attention})

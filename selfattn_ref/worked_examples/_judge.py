@@ -1,0 +1,50 @@
+"""Compare what a function returned with everything that is right at a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from selfattn_ref.worked_examples._comparison import (
+    Allowed,
+    Answer,
+    Comparison,
+    by_name,
+    compare,
+    parts,
+    what,
+)
+
+if TYPE_CHECKING:
+    from selfattn_ref.worked_examples._calls import Call
+
+
+class Judge(NamedTuple):
+    """Compares results of a call, as if they came in a given dtype or in their own."""
+
+    call: Call
+    allowances: dict[str, Allowed]
+
+    def __call__(self, result: Any, dtype: str | None = None) -> dict[str, Comparison]:
+        """Return how a result compares with each answer, by the name of its convention."""
+        call = self.call
+        answers: Mapping[str, Answer | None] = call.conventions or {"": call.expected}
+        got = by_name(result, tuple(self.allowances))
+        if got is None:
+            names = ", ".join(self.allowances)
+            line = f"  must be {names}, in this order or by these names; got {what(result)}"
+            return dict.fromkeys(answers, Comparison([line], 0.0))
+
+        def one(name: str, expected: NDArray[Any]) -> Comparison:
+            allow = self.allowances[name]
+            places = call.known_entries(name)
+            return compare(name, got[name], expected, lambda own: allow(dtype or own), *places)
+
+        def every(answer: Answer | None) -> Comparison:
+            each = [one(name, expected) for name, expected in parts(answer).items()]
+            lines = [line for part in each for line in part.lines]
+            return Comparison(lines, max(part.difference for part in each))
+
+        return {name: every(answer) for name, answer in answers.items()}

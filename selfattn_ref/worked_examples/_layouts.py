@@ -1,0 +1,94 @@
+"""The same numbers in other memory: what a function that reads strides has to read rightly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfattn_ref.worked_examples._claims import CAPABILITIES
+
+if TYPE_CHECKING:
+    from selfattn_ref.worked_examples._calls import Call
+
+Arrays = dict[str, NDArray[Any]]
+
+ATTENTION = ("scaled_dot_product_attention", "streaming_attention")
+
+
+def contiguous(call: Call, dtype: str = "float64") -> Arrays:
+    """Return fresh arrays of what is given: contiguous, writable, real numbers in a dtype."""
+    with np.errstate(over="ignore"):
+        return {
+            name: np.array(x, dtype if x.dtype.kind == "f" else x.dtype, order="C")
+            for name, x in call.arguments.items()
+            if isinstance(x, np.ndarray)
+        }
+
+
+def in_layouts(call: Call, arrays: Arrays) -> Iterator[tuple[str, Arrays]]:
+    """Yield the arrays in other memory, each time with the name of the layout."""
+    # Each has a step of its own, so that the strides of one do not do for another.
+    yield "strided", {name: _sliced(x, i) for i, (name, x) in enumerate(arrays.items())}
+    yield "transposed", {name: np.ascontiguousarray(x.T).T for name, x in arrays.items()}
+    yield "reversed", {name: _reversed(x) for name, x in arrays.items()}
+    shared = _two_sequences(call, arrays) or _shared(arrays)
+    if shared:
+        yield "broadcast", shared
+    kept = {name: x.copy() for name, x in arrays.items()}
+    for x in kept.values():
+        x.setflags(write=False)
+    yield "read-only", kept
+
+
+def _sliced(x: NDArray[Any], more: int) -> NDArray[Any]:
+    """Return part of a larger buffer, in which heads come after tokens, as in (B, T, H, d)."""
+    if x.ndim == 0:
+        return x
+    order = [*range(x.ndim)]
+    if x.ndim > 2:
+        order[-3], order[-2] = order[-2], order[-3]
+    moved = x.transpose(order)
+    # What lies between is read by who forgets the strides; NaN is seen in every sum.
+    between = np.nan if x.dtype.kind == "f" else 1
+    shape = (*moved.shape[:-1], 1 + moved.shape[-1] + more)
+    view = np.full(shape, between, x.dtype)[..., 1 : 1 + moved.shape[-1]]
+    view[...] = moved
+    return view.transpose(order)  # the order is its own inverse
+
+
+def _reversed(x: NDArray[Any]) -> NDArray[Any]:
+    """Return a view with negative strides along every axis."""
+    turn = (slice(None, None, -1),) * x.ndim
+    return np.ascontiguousarray(x[turn])[turn]
+
+
+def _two_sequences(call: Call, arrays: Arrays) -> Arrays:
+    """Return heads (H, T, d) as two sequences that share queries and keys; {} if they are not.
+
+    The values of the second are those of the first with the other sign, and so is its output.
+    """
+    capable = {*call.arguments} & {*CAPABILITIES}
+    if call.function not in ATTENTION or capable or arrays["query"].ndim != 3:
+        return {}
+    shared = {name: np.broadcast_to(arrays[name], (2, *arrays[name].shape))
+              for name in ("query", "key")}  # fmt: skip
+    return arrays | shared | {"value": np.stack([arrays["value"], -arrays["value"]])}
+
+
+def _shared(arrays: Arrays) -> Arrays:
+    """Return arrays with a stride of 0 where they say the same along an axis; {} if none does."""
+    found = {name: _constant_axes(x) for name, x in arrays.items()}
+    return found if any(x is not arrays[name] for name, x in found.items()) else {}
+
+
+def _constant_axes(x: NDArray[Any]) -> NDArray[Any]:
+    """Return the array with a stride of 0 along the leading axes on which it is constant."""
+    small = x
+    for axis in range(x.ndim - 1):
+        first = small[(slice(None),) * axis + (slice(1),)]
+        if small.shape[axis] > 1 and np.array_equal(np.broadcast_to(first, small.shape), small):
+            small = first
+    return x if small is x else np.broadcast_to(small, x.shape)

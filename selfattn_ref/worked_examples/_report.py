@@ -1,0 +1,463 @@
+"""All calls of a function put together: its numbers, its conventions and its refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import SkipTest
+from xml.etree import ElementTree
+
+import numpy as np
+
+import selfattn_ref
+from selfattn_ref.worked_examples._calls import Call
+from selfattn_ref.worked_examples._claims import OPTIONS, claimed, lacking
+from selfattn_ref.worked_examples._comparison import (
+    Tolerance,
+    WorkedExampleMismatch,
+    as_tolerance,
+)
+from selfattn_ref.worked_examples._conventions import question
+from selfattn_ref.worked_examples._layouts import contiguous
+from selfattn_ref.worked_examples._naming import Candidates
+from selfattn_ref.worked_examples._selection import ATTENTION, selected
+from selfattn_ref.worked_examples._summary import summary
+from selfattn_ref.worked_examples._trial import attempt
+
+#: What came of a call; the first two are verdicts on its numbers or its refusal.
+RIGHT, DIFFERENT, FAILED, NOT_ASKED = "right", "different", "failed", "not asked"
+SKIPPED, EXPECTED, UNEXPECTED = "skipped", "differs as expected", "agrees unexpectedly"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one call.
+
+    Attributes
+    ----------
+    id, example, call : str
+        The id of the call, such as ``"SA016-1"``, its example, and the call as one would write it.
+    verdict : str
+        ``"right"``, ``"different"``, ``"failed"`` (it raised an error), ``"not asked"``,
+        ``"skipped"``, or, of a call that is expected to differ, ``"differs as expected"`` or
+        ``"agrees unexpectedly"``.
+    detail : str
+        What to read: the agreement, the differences, the error, or the reason.
+    keywords : tuple of str
+        The keywords that the call gives.
+    wanting : tuple of str
+        Those that the function does not take.
+    refusal : bool
+        Whether the call has to fail.
+    question : str or None
+        What the conventions are about, where good libraries differ.
+    follows : tuple of str
+        The conventions that the result follows; several if they say the same here.
+    seconds : float
+        How long it took, in all layouts.
+    size : int
+        How many numbers are given.
+    """
+
+    id: str
+    example: str
+    call: str
+    verdict: str
+    detail: str
+    keywords: tuple[str, ...] = ()
+    wanting: tuple[str, ...] = ()
+    refusal: bool = False
+    question: str | None = None
+    follows: tuple[str, ...] = ()
+    seconds: float = 0.0
+    size: int = 0
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What a function does at all calls together; its repr is a summary.
+
+    Attributes
+    ----------
+    name : str
+        The function.
+    outcomes : tuple of Outcome
+        What came of each call, in order.
+    slips : tuple of str
+        The slips of the catalog that explain every call that was asked.
+    certain : bool
+        Whether the one slip explains so much that it is named; otherwise the function is but
+        consistent with `slips`.
+    claims : frozenset of str or None
+        The keywords that the function says that it takes; None if it does not say.
+    require : tuple of str
+        The keywords that had to be asked.
+    whole : bool
+        Whether all calls of all examples were to be asked.
+    notes : tuple of str
+        What an adapter has to say.
+    """
+
+    name: str
+    outcomes: tuple[Outcome, ...]
+    slips: tuple[str, ...]
+    certain: bool
+    claims: frozenset[str] | None
+    require: tuple[str, ...] = ()
+    whole: bool = True
+    notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return "\n".join(summary(self))
+
+    def having(self, *verdicts: str, refusals: bool = False) -> list[Outcome]:
+        """Return the outcomes with one of these verdicts."""
+        return [o for o in self.outcomes if o.verdict in verdicts and o.refusal == refusals]
+
+    @property
+    def asked(self) -> list[Outcome]:
+        """The calls that were made and have a result."""
+        return self.having(RIGHT, DIFFERENT, FAILED, EXPECTED, UNEXPECTED)
+
+    @property
+    def smallest(self) -> Outcome | None:
+        """Of the calls that differ the one with the fewest numbers."""
+        return min(self.having(DIFFERENT), key=lambda outcome: outcome.size, default=None)
+
+    @property
+    def conventions(self) -> dict[str, dict[str, tuple[str, ...]]]:
+        """For each question the conventions that are followed, with the ids of the calls.
+
+        One alone if the function is consistent.
+        """
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        for text in dict.fromkeys(o.question for o in self.outcomes if o.question and o.follows):
+            calls = [o for o in self.outcomes if o.question == text and o.follows]
+            common = set.intersection(*(set(o.follows) for o in calls))
+            first = next((name for name in calls[0].follows if name in common), None)
+            follows: dict[str, tuple[str, ...]] = {}
+            for o in calls:
+                name = first or o.follows[0]
+                follows[name] = (*follows.get(name, ()), o.id)
+            found[str(text)] = follows
+        return found
+
+    @property
+    def inconsistent(self) -> list[str]:
+        """The questions to which the function has more than one answer."""
+        return [text for text, follows in self.conventions.items() if len(follows) > 1]
+
+    @property
+    def not_asked(self) -> list[str]:
+        """What is required and was not asked, or not in full."""
+        asked = {name for o in self.asked for name in o.keywords}
+        left = {
+            name
+            for o in self.having(NOT_ASKED, SKIPPED)
+            for name in o.wanting or o.keywords
+            if {*o.keywords} <= {*self.require}
+        }
+        return [name for name in self.require if name in left or name not in asked]
+
+    @property
+    def unproved(self) -> list[str]:
+        """The options that the function says it takes, and that no call has asked."""
+        known = {name for o in self.outcomes if o.verdict != NOT_ASKED for name in o.keywords}
+        claims = self.claims or ()
+        return [name for name in OPTIONS if self.whole and name in claims and name not in known]
+
+    @property
+    def code(self) -> int:
+        """The exit code: 0 if what is claimed was asked and agrees, 1 if something differs, or 2.
+
+        It is 2 if something could not run, nothing was asked or claimed, or something that is
+        required or claimed was not asked.
+        """
+        wrong = [o for o in self.outcomes if o.verdict in (DIFFERENT, UNEXPECTED)]
+        if wrong or self.inconsistent:
+            return 1
+        unsaid = self.claims is None and not self.require
+        failed = any(o.verdict == FAILED for o in self.outcomes)
+        nothing = not any(o.verdict in (RIGHT, EXPECTED) for o in self.outcomes)
+        return 2 if failed or nothing or unsaid or self.not_asked or self.unproved else 0
+
+    def to_json(self) -> str:
+        """Return the report as JSON."""
+        document = {
+            "package": f"selfattn_ref {selfattn_ref.__version__}",
+            "function": self.name,
+            "exit_code": self.code,
+            "verdicts": Counter(o.verdict for o in self.outcomes if not o.refusal),
+            "refusals": Counter(o.verdict for o in self.outcomes if o.refusal),
+            "claims": None if self.claims is None else sorted(self.claims),
+            "required_but_not_asked": self.not_asked,
+            "claimed_but_not_asked": self.unproved,
+            "slips": list(self.slips),
+            "slip_is_certain": self.certain,
+            "smallest_that_differs": self.smallest and self.smallest.id,
+            "conventions": self.conventions,
+            "inconsistent": self.inconsistent,
+            "calls": [
+                {name: value for name, value in vars(o).items() if name != "size"}
+                for o in self.outcomes
+            ],
+        }
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+    def to_junit(self) -> str:
+        """Return the report as XML in the form of JUnit, a test case for each call."""
+        kinds = {DIFFERENT: "failure", UNEXPECTED: "failure", FAILED: "error", RIGHT: None}
+        cases = [(o.id, kinds.get(o.verdict, "skipped"), o.detail, o.seconds)
+                 for o in self.outcomes]  # fmt: skip
+        cases += [(f"conventions: {text}", "failure", "more than one is followed", 0.0)
+                  for text in self.inconsistent]  # fmt: skip
+        cases += [(f"keyword: {name}", "error", "was not asked", 0.0)
+                  for name in (*self.not_asked, *self.unproved)]  # fmt: skip
+        count = Counter(kind for _, kind, _, _ in cases)
+        suite = ElementTree.Element(
+            "testsuite",
+            name=self.name,
+            tests=str(len(cases)),
+            failures=str(count["failure"]),
+            errors=str(count["error"]),
+            skipped=str(count["skipped"]),
+            time=f"{sum(seconds for *_, seconds in cases):.3f}",
+        )
+        for name, kind, detail, seconds in cases:
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=self.name, name=name, time=f"{seconds:.3f}"
+            )
+            if kind:
+                # What XML cannot write, such as the colors of a terminal in a message, is left out.
+                text = re.sub(r"[^\t\n\x20-\ud7ff\ue000-\ufffd]", "", detail)
+                first = text.partition("\n")[0]
+                ElementTree.SubElement(case, kind, message=first).text = text
+        return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def report(
+    function: Callable[..., Any],
+    calls: Iterable[Call] | None = None,
+    *,
+    place: str = ATTENTION,
+    require: Collection[str] = (),
+    refusals: bool = False,
+    skip: Collection[str] = (),
+    xfails: Collection[str] = (),
+    within: Tolerance | float | None = None,
+    dtype: str = "float64",
+    name: str | None = None,
+    whole: bool | None = None,
+    tell: Callable[[Outcome], None] = lambda outcome: None,
+) -> Report:
+    """Ask a function every call, and put together what came of it.
+
+    Each call is made again, and with the same numbers in other memory: see `Call.test`.
+
+    Parameters
+    ----------
+    function : callable
+        Called as `scaled_dot_product_attention` is, or through one of the `adapters`. Calls with
+        keywords that its signature lacks are not asked.
+    calls : iterable of Call, optional
+        The calls to ask. By default all: those of the worked examples and the generated ones.
+    place : str, optional
+        The function of this package in whose place it stands.
+    require : collection of str, optional
+        Keywords of which every call has to be asked. A function that does not say what it takes
+        is asked what has these keywords alone.
+    refusals : bool, optional
+        Whether to ask also the calls that have to fail. They are judged if the others agree.
+    skip, xfails : collection of str, optional
+        Ids of calls and examples to leave out, and of those that are expected to differ.
+    within : Tolerance or float, optional
+        As in `Call.check`.
+    dtype : str, optional
+        In which real numbers are given: ``"float64"``, ``"float32"`` or ``"float16"``.
+    name : str, optional
+        What the function is called in the report.
+    whole : bool, optional
+        Whether these are all calls that there are, so that an option that the function takes and
+        no call asks is an error, and a slip may be named with certainty. By default it is so if
+        `calls` is not given.
+    tell : callable, optional
+        Told of each outcome when it is known.
+
+    Returns
+    -------
+    Report
+        Its repr is a summary; `code` is 0 if what the function claims was asked and agrees.
+
+    See Also
+    --------
+    calls : The calls as cases for pytest.
+    Call.test : Ask a single call.
+
+    Examples
+    --------
+    >>> from selfattn_ref import softmax
+    >>> from selfattn_ref.worked_examples import report
+    >>> found = report(softmax, place="softmax")
+    >>> found
+    numbers: ... right
+    conventions: none was asked
+    refusals: not asked (--refusals)
+    >>> found.code
+    0
+    """
+    if not callable(function):
+        raise TypeError(f"report needs a function, got {type(function).__name__}")
+    whole = calls is None if whole is None else whole
+    given = selected("all", place, refusals=refusals) if calls is None else iter(calls)
+    runner = _Runner(function, require, {*skip}, {*xfails}, as_tolerance(within), dtype)
+    outcomes: list[Outcome] = []
+    later: list[tuple[int, Call]] = []
+    for call in given:
+        if call.raises:  # judged when it is known how the good calls went
+            later.append((len(outcomes), call))
+            outcomes.append(runner.outcome(call, NOT_ASKED, ""))
+            continue
+        outcomes.append(runner.ask(call))
+        tell(outcomes[-1])
+    good = [o.verdict for o in outcomes if not o.refusal]
+    well = RIGHT in good and not {DIFFERENT, FAILED} & {*good}
+    for index, call in later:
+        outcomes[index] = runner.refuse(call, well)
+        tell(outcomes[index])
+    return Report(
+        name or str(getattr(function, "__qualname__", type(function).__name__)),
+        tuple(outcomes),
+        tuple(slip.id for slip in runner.candidates.names),
+        runner.candidates.certain and whole,
+        claimed(function),
+        tuple(require),
+        whole,
+        tuple(getattr(function, "notes", ())),
+    )
+
+
+class _Runner:
+    """Asks a function one call after another, and remembers which slips explain them all."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        require: Collection[str],
+        skip: set[str],
+        xfails: set[str],
+        within: Tolerance | None,
+        dtype: str,
+    ) -> None:
+        self.function, self.within, self.dtype = function, within, dtype
+        self.skip, self.xfails = skip, xfails
+        claims = claimed(function)
+        self.claims = frozenset(require) if claims is None and require else claims
+        self.candidates = Candidates()
+        self.between: Callable[[], Any] | None = None
+
+    def outcome(self, call: Call, verdict: str, detail: str, **more: Any) -> Outcome:
+        """Return what came of a call."""
+        if {call.id, call.example} & self.xfails:
+            verdict = {DIFFERENT: EXPECTED, FAILED: EXPECTED, RIGHT: UNEXPECTED}.get(
+                verdict, verdict
+            )
+        arrays = [x for x in call.arguments.values() if isinstance(x, np.ndarray)]
+        return Outcome(
+            call.id,
+            call.example,
+            call.written,
+            verdict,
+            detail,
+            tuple(call.kwargs),
+            refusal=call.raises is not None,
+            question=question(call) if call.conventions else None,
+            size=sum(x.size for x in arrays),
+            **more,
+        )
+
+    def unasked(self, call: Call) -> Outcome | None:
+        """Return the outcome of a call that is not to be made; None if it is."""
+        if {call.id, call.example} & self.skip:
+            return self.outcome(call, SKIPPED, "skipped as you wish")
+        wanting = lacking(call.kwargs, self.claims)
+        if wanting:
+            detail = f"the function takes no {', '.join(wanting)}"
+            return self.outcome(call, NOT_ASKED, detail, wanting=wanting)
+        if self.dtype in ("float32", "float16"):
+            given, whole = contiguous(call, self.dtype), contiguous(call)
+            lost = [n for n, x in given.items() if (np.isinf(x) & np.isfinite(whole[n])).any()]
+            if lost:
+                return self.outcome(call, NOT_ASKED, f"{self.dtype} cannot hold {', '.join(lost)}")
+        return None
+
+    def ask(self, call: Call) -> Outcome:
+        """Make a call that has a result, and return what came of it."""
+        unasked = self.unasked(call)
+        if unasked:
+            return unasked
+        start = time.perf_counter()
+        try:
+            trial = attempt(
+                call, self.function, self.within, dtype=self.dtype, between=self.between
+            )
+        except SkipTest as reason:  # an adapter cannot say it
+            return self.outcome(call, NOT_ASKED, str(reason))
+        except Exception as error:
+            keyword = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+            if self.claims is None and keyword and keyword[1] in call.kwargs:
+                detail = f"the function takes no {keyword[1]}"
+                return self.outcome(call, NOT_ASKED, detail, wanting=(keyword[1],))
+            return self.outcome(call, FAILED, f"{type(error).__name__}: {error}{line(error)}")
+        # Of another shape, mostly: buffers that are kept from it do not fit.
+        args, kwargs = call.args, call.kwargs
+        self.between = lambda: self.function(*args, **kwargs)
+        judge = call.judge(self.within)
+        self.candidates.see(call, judge, trial.result, right=bool(trial.followed))
+        seconds = time.perf_counter() - start
+        if not trial.followed:
+            lines = [*call.differences(trial.found, judge, trial.result)]
+            return self.outcome(call, DIFFERENT, "\n".join(lines[1:]), seconds=seconds)
+        follows = tuple(filter(None, trial.followed))
+        if trial.faults:
+            detail = "\n".join(trial.faults)
+            return self.outcome(call, DIFFERENT, detail, follows=follows, seconds=seconds)
+        agreement = repr(call.agreement(trial.found)).partition(": ")[2]
+        agreement = agreement.removeprefix(f"{call.written} ")
+        return self.outcome(call, RIGHT, agreement, follows=follows, seconds=seconds)
+
+    def refuse(self, call: Call, well: bool) -> Outcome:
+        """Make a call that has to fail, if all good calls went well."""
+        unasked = self.unasked(call)
+        if unasked:
+            return unasked
+        if not well:
+            return self.outcome(call, NOT_ASKED, "good calls come first, and do not agree")
+        start = time.perf_counter()
+        try:
+            agreement = call.refused(self.function)
+        except SkipTest as reason:
+            return self.outcome(call, NOT_ASKED, str(reason))
+        except WorkedExampleMismatch as mismatch:
+            verdict, detail = DIFFERENT, str(mismatch).partition("\n")[2]
+        else:
+            verdict, detail = RIGHT, f"refuses ({agreement.entries})"
+        return self.outcome(call, verdict, detail, seconds=time.perf_counter() - start)
+
+
+def line(error: BaseException) -> str:
+    """Return the line of the user's code in which an error was raised."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    path = trace.tb_frame.f_code.co_filename
+    if os.path.dirname(path) == os.path.dirname(__file__):
+        return ""
+    return f" ({os.path.basename(path)}, line {trace.tb_lineno})"

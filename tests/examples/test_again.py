@@ -1,0 +1,103 @@
+"""Each call is made several times, in other memory: a function that is right but once is wrong."""
+
+import unittest
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import selfattn_ref
+from selfattn_ref.worked_examples import WorkedExampleMismatch, load
+from tests.examples.each import IN_USE, each
+from tests.support import loops
+
+CALLS = [call for i in IN_USE for call in load(i).calls]
+CAUSAL = load("SA016").calls[1]
+attend = selfattn_ref.scaled_dot_product_attention
+BUFFER = np.zeros((4, 8))
+KEPT: dict[int, np.ndarray] = {}
+CALLS_MADE: list[int] = []
+
+
+def flat(x):
+    """Return the numbers as they lie in memory, which are others if there are gaps."""
+    return np.lib.stride_tricks.as_strided(x, x.shape, (x.shape[1] * x.itemsize, x.itemsize))
+
+
+def in_place(x):
+    x *= 1.0
+    return True
+
+
+def add_one(x):
+    if x.flags.writeable:
+        x += 1.0
+
+
+def into(memory, output):
+    if memory.flags.writeable:
+        memory[...] = output
+        return memory
+    return output
+
+
+def count():
+    CALLS_MADE.append(1)
+    return 1.0 if len(CALLS_MADE) == 1 else 2.0
+
+
+class TestAgainAndInOtherMemory:
+    """Each call is made several times; a function that is right but once is wrong."""
+
+    HEADS = load("SA027").calls[0]
+    MASK = load("SA016").calls[0]
+
+    @pytest.mark.parametrize(
+        "call, wrong, message",
+        [
+            (MASK, lambda q, k, v, mask: attend(q, flat(k), v, mask=mask), "differs for strided "
+             "inputs:\n    result: 24 of 32 entries differ"),
+            (MASK, lambda q, k, v, mask: attend(q, k if k.flags.c_contiguous else k[::-1], v,
+             mask=mask), "differs for transposed inputs:\n"),
+            (MASK, lambda q, k, v, mask: attend(q, np.abs(k.strides[0]) * k / k.strides[0], v,
+             mask=mask), "differs for reversed inputs:\n"),
+            (HEADS, lambda q, k, v: attend(q, k, v if k.strides[0] else np.abs(v)),
+             "differs for broadcast inputs:\n"),
+            (MASK, lambda q, k, v, mask: in_place(q) and attend(q, k, v, mask=mask),
+             "differs for read-only inputs: it raises ValueError: "),
+            (MASK, lambda q, k, v, mask: (attend(q, k, v, mask=mask), add_one(k))[0],
+             "\n  changed its input key\n"),
+            (MASK, lambda q, k, v, mask: into(v, attend(q, k, v, mask=mask)),
+             "its output is its input's memory: value"),
+            (MASK, lambda q, k, v, mask: into(BUFFER, attend(q, k, v, mask=mask)),
+             "differs when called again: a later call writes to the memory of its output"),
+            (MASK, lambda q, k, v, mask: attend(q, KEPT.setdefault(id(k), k.copy()), v, mask=mask),
+             "differs when called again, with other numbers in the same arrays:\n"),
+            (MASK, lambda q, k, v, mask: attend(q, k, v, mask=mask) * count(), "differs when "
+             "called again"),
+        ],
+    )  # fmt: skip
+    def test_what_differs_is_said(self, call, wrong, message):
+        CALLS_MADE.clear()
+        KEPT.clear()
+        with pytest.raises(WorkedExampleMismatch) as caught:
+            call.test(wrong)
+        assert message in str(caught.value)
+        assert caught.value.slips == ()
+        assert "entries differ" not in str(caught.value).splitlines()[1]
+
+    @each(call for call in CALLS if call.raises is None)
+    def test_the_library_reads_and_writes_as_it_should(self, call):
+        call.test(getattr(selfattn_ref, call.function))
+
+    def test_what_a_function_does_not_take_is_skipped(self):
+        with pytest.raises(unittest.SkipTest, match=r"^attention takes no causal$"):
+            CAUSAL.test(loops.attention)
+        assert not CAUSAL.taken_by(loops.attention)
+        assert CAUSAL.taken_by(lambda query, key, value, causal: None)
+        assert CAUSAL.taken_by(lambda *args, **keywords: None)
+
+    def test_a_capability_has_to_be_in_the_signature(self):
+        call = replace(CAUSAL, arguments={**CAUSAL.arguments, "window": (1, None)})
+        assert not call.taken_by(lambda *args, **keywords: None)
+        assert call.taken_by(lambda query, key, value, *, window, causal: None)
