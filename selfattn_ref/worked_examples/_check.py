@@ -73,6 +73,7 @@ def check(given: argparse.Namespace) -> int:
     found = report(
         tested,
         calls,
+        place=given.function,
         require=require,
         skip=skip,
         xfails=xfails,
@@ -81,6 +82,8 @@ def check(given: argparse.Namespace) -> int:
         name=given.target,
         tell=_Teller(quiet),
     )
+    if sys.stderr.isatty() and not sys.stdout.isatty():
+        print(file=sys.stderr)  # after the progress
     if not quiet:
         print(found)
         _hint(found, given)
@@ -198,7 +201,8 @@ class _Teller:
         if "\n" in outcome.detail or outcome.detail.startswith(" "):
             print(f"{outcome.id} {words}: {outcome.call}", outcome.detail, sep="\n", flush=True)
         else:
-            print(f"{outcome.id} {words}: {outcome.call} {outcome.detail}", flush=True)
+            end = " " if outcome.verdict == "right" else ": "
+            print(f"{outcome.id} {words}: {outcome.call}{end}{outcome.detail}", flush=True)
 
 
 def _hint(found: Report, given: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from unittest import SkipTest
 from xml.etree import ElementTree
@@ -100,6 +100,8 @@ class Report:
         The keywords that had to be asked.
     whole : bool
         Whether all calls of all examples were to be asked.
+    place : str
+        The function of this package in whose place it was asked.
     notes : tuple of str
         What an adapter has to say.
     """
@@ -111,7 +113,8 @@ class Report:
     claims: frozenset[str] | None
     require: tuple[str, ...] = ()
     whole: bool = True
-    notes: tuple[str, ...] = field(default=())
+    place: str = ATTENTION
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return "\n".join(summary(self))
@@ -167,10 +170,11 @@ class Report:
 
     @property
     def unproved(self) -> list[str]:
-        """The options that the function says it takes, and that no call has asked."""
+        """The options of attention that the function says it takes, and that no call has asked."""
         known = {name for o in self.outcomes if o.verdict != NOT_ASKED for name in o.keywords}
         claims = self.claims or ()
-        return [name for name in OPTIONS if self.whole and name in claims and name not in known]
+        whole = self.whole and self.place in (ATTENTION, f"{ATTENTION}_vjp")
+        return [name for name in OPTIONS if whole and name in claims and name not in known]
 
     @property
     def code(self) -> int:
@@ -338,6 +342,7 @@ def report(
         claimed(function),
         tuple(require),
         whole,
+        place,
         tuple(getattr(function, "notes", ())),
     )
 

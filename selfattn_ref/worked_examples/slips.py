@@ -21,6 +21,7 @@ from functools import cache
 
 from selfattn_ref.worked_examples import _slips_masks, _slips_scores, _slips_weights
 from selfattn_ref.worked_examples._calls import Call
+from selfattn_ref.worked_examples._claims import CAPABILITIES
 from selfattn_ref.worked_examples._files import cases
 from selfattn_ref.worked_examples._slip import Array, Slip
 
@@ -58,7 +59,12 @@ def matrix() -> dict[str, tuple[Call, ...]]:
 
 @cache
 def wrong(call: Call) -> dict[Slip, Array]:
-    """Return the slips that are wrong at a call, each with what it gives."""
+    """Return the slips that are wrong at a call, each with what it gives.
+
+    None is asked about a capability.
+    """
+    if {*call.arguments} & {*CAPABILITIES}:
+        return {}
     return {
         slip: slip(*call.args, **call.kwargs) for slip in SLIPS.values() if call.differs_from(slip)
     }

@@ -210,7 +210,7 @@ class TestCheck:
         code, out, _ = run("check", "SA016", "mine:plain")
         assert code == 0
         assert out.splitlines()[1:] == [
-            "SA016-2 not asked: scaled_dot_product_attention(query, key, value, causal=True) "
+            "SA016-2 not asked: scaled_dot_product_attention(query, key, value, causal=True): "
             "the function takes no causal",
             "mine:plain takes no causal: 1 call not asked.",
             "It takes mask.",
@@ -261,7 +261,7 @@ class TestCheck:
         code, out, _ = run("check", "SA016", "mine:hidden")
         assert code == 2
         assert (
-            "SA016-2 not asked: scaled_dot_product_attention(query, key, value, causal=True) "
+            "SA016-2 not asked: scaled_dot_product_attention(query, key, value, causal=True): "
             in out
         )
 
@@ -312,14 +312,14 @@ class TestCheck:
         assert "it raised ZeroDivisionError: division by zero, which is no refusal" in out
         code, out, _ = run("check", "SA052", "mine:fails", "--refusals")
         assert code == 2
-        assert "not asked: scaled_dot_product_attention(query, key, value) good calls come" in out
+        assert "not asked: scaled_dot_product_attention(query, key, value): good calls come" in out
 
     def test_a_function_that_raises_is_reported_with_type_message_and_line(self, run):
         code, out, _ = run("check", "SA006", "mine:fails", "--require", "scale")
         line = 1 + MODULE[: MODULE.index('["missing"]')].count("\n")
         assert code == 2
         assert out.splitlines()[:2] == [
-            "SA006-1 failed: scaled_dot_product_attention(query, key, value, scale=1.0) "
+            "SA006-1 failed: scaled_dot_product_attention(query, key, value, scale=1.0): "
             f"KeyError: 'missing' (mine.py, line {line})",
             "numbers: 1 call of 1 example: 1 failed (SA006-1)",
         ]

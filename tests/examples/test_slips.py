@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -169,6 +170,11 @@ class TestTheCatalog:
         ):
             assert np.array_equal(np.isfinite(got), finite)
             assert np.allclose(got[finite], right[finite])
+
+    def test_none_is_asked_what_needs_a_capability(self):
+        call = load("SA016").calls[0]
+        assert slips.wrong(call)
+        assert not slips.wrong(replace(call, arguments={**call.arguments, "window": (1, 1)}))
 
     @EVERY_SLIP
     def test_it_is_caught_by_the_example_that_was_made_for_it_or_by_some(self, slip):
