@@ -57,11 +57,7 @@ def attempt(
     if not trial.followed:
         return trial
     kept = _numbers(call, result)
-    trial.faults.extend(
-        f"  its output is its input's memory: {name}"
-        for name, array in arrays.items()
-        if any(np.shares_memory(part, array) for part in kept)
-    )
+    trial.faults.extend(_shared(kept, arrays))
     copies = [part.copy() for part in kept]
     test = _Test(judge, function, trial.followed)
     if call.function in ATTENTION:
@@ -92,6 +88,13 @@ def _changed(arrays: Arrays, before: Arrays) -> Iterator[str]:
             yield f"  changed its input {name}"
 
 
+def _shared(kept: list[NDArray[Any]], arrays: Arrays) -> Iterator[str]:
+    # Each array has a buffer of its own, so that bounds are enough.
+    for name, array in arrays.items():
+        if any(np.may_share_memory(part, array) for part in kept):
+            yield f"  its output is its input's memory: {name}"
+
+
 def _numbers(call: Call, result: Any) -> list[NDArray[Any]]:
     """Return every array of a result that was found right, as NumPy sees its memory."""
     named = by_name(result, tuple(call.known)) or {}
@@ -114,8 +117,11 @@ class _Test(NamedTuple):
         except Exception as error:
             return [f"  {how}: it raises {type(error).__name__}: {error}"]
         two = "query" in arrays and arrays["query"].ndim > call.arguments["query"].ndim
-        changed = [f"{line}, {how}" for line in _changed(arrays, before)]
-        return changed + self._compared(how, result, two)
+        faults = self._compared(how, result, two)
+        if faults:
+            return faults
+        left = [*_changed(arrays, before), *_shared(_numbers(call, result), arrays)]
+        return [f"  {how}: {line.strip()}" for line in left]
 
     def turned(self, vectors: Arrays, arrays: Arrays) -> list[str]:
         """Call with the same arrays, in which queries, keys and values have the other sign.

@@ -69,6 +69,8 @@ class TestAgainAndInOtherMemory:
              "\n  changed its input key\n"),
             (MASK, lambda q, k, v, mask: into(v, attend(q, k, v, mask=mask)),
              "its output is its input's memory: value"),
+            (MASK, lambda q, k, v, mask: into(v if not v.flags.c_contiguous else BUFFER.copy(),
+             attend(q, k, v, mask=mask)), "inputs: its output is its input's memory: value"),
             (MASK, lambda q, k, v, mask: into(BUFFER, attend(q, k, v, mask=mask)),
              "differs when called again: a later call writes to the memory of its output"),
             (MASK, lambda q, k, v, mask: attend(q, KEPT.setdefault(id(k), k.copy()), v, mask=mask),
