@@ -310,7 +310,7 @@ def report(
     >>> found = report(softmax, place="softmax")
     >>> found
     numbers: ... right
-    conventions: none was asked
+    conventions: none to tell
     refusals: not asked (--refusals)
     >>> found.code
     0

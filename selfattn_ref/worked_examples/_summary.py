@@ -76,7 +76,7 @@ def _conventions(report: Report) -> Iterator[str]:
         each = [f"{name} in {', '.join(ids)}" for name, ids in answers[text].items()]
         yield f"conventions differ: {text}: {', but '.join(each)}"
     if not answers:
-        yield "conventions: none was asked"
+        yield "conventions: none to tell"
 
 
 def _refusals(report: Report) -> Iterator[str]:

@@ -148,7 +148,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 CALLS = calls()
 OPTIONS = "mask,bias,scale,soft_cap,causal,offset"
-BARE = "conventions: none was asked\nrefusals: not asked (--refusals)\n"
+BARE = "conventions: none to tell\nrefusals: not asked (--refusals)\n"
 
 
 class TestCheck:
