@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -398,21 +398,9 @@ class Call:
         candidates = Candidates()
         candidates.see(self, judge, result, right=False)
         slips = candidates.names
-        lines = [*self.differences(found, judge, result)]
+        lines = [*judge.differences(found, result)]
         lines += [f"  consistent with the slip {slip.id}: {slip.effect}" for slip in slips]
         return WorkedExampleMismatch("\n".join(lines), tuple(slip.id for slip in slips))
-
-    def differences(
-        self, found: Mapping[str, Comparison], judge: Judge, result: Any
-    ) -> Iterator[str]:
-        """Yield what is said of a result that differs, the call first."""
-        name, nearest = min(found.items(), key=lambda item: len(item[1].lines))
-        yield repr(self)
-        if name:
-            yield f"  follows none of {', '.join(found)}; beside {name}:"
-        yield from nearest.lines
-        if any(not comparison.lines for comparison in judge(result, "float32").values()):
-            yield "  it is within what float32 allows, but its dtype is wider"
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -48,3 +48,13 @@ class Judge(NamedTuple):
             return Comparison(lines, max(part.difference for part in each))
 
         return {name: every(answer) for name, answer in answers.items()}
+
+    def differences(self, found: Mapping[str, Comparison], result: Any) -> Iterator[str]:
+        """Yield what is said of a result that differs, the call first."""
+        name, nearest = min(found.items(), key=lambda item: len(item[1].lines))
+        yield repr(self.call)
+        if name:
+            yield f"  follows none of {', '.join(found)}; beside {name}:"
+        yield from nearest.lines
+        if any(not comparison.lines for comparison in self(result, "float32").values()):
+            yield "  it is within what float32 allows, but its dtype is wider"

@@ -426,7 +426,7 @@ class _Runner:
         self.candidates.see(call, judge, trial.result, right=bool(trial.followed))
         seconds = time.perf_counter() - start
         if not trial.followed:
-            lines = [*call.differences(trial.found, judge, trial.result)]
+            lines = [*judge.differences(trial.found, trial.result)]
             return self.outcome(call, DIFFERENT, "\n".join(lines[1:]), seconds=seconds)
         follows = tuple(filter(None, trial.followed))
         if trial.faults:
