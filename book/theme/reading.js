@@ -18,6 +18,8 @@ const bookReading = (() => {
 
   const product = (shape) => shape.reduce((sum, size) => sum * size, 1);
 
+  const range = (count) => [...Array(count).keys()];
+
   const same = (a, b) => a.length === b.length && a.every((x, i) => x === b[i]);
 
   function times(shape) {
@@ -221,5 +223,5 @@ const bookReading = (() => {
     return kind === "npz" ? npz(content) : kind === "npy" ? [npy(content)] : safetensors(content);
   }
 
-  return { read, npy, safetensors, file, product, same, times, reordered };
+  return { read, npy, safetensors, file, product, range, same, times, reordered };
 })();

@@ -26,7 +26,7 @@ from press.site.theme import ROOT, THEME, copy_script
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.slips import wrong
 
-SCRIPTS = ("reading.js", "checker.js")  # the second needs the first
+SCRIPTS = ("reading.js", "judging.js", "checker.js")  # each needs those before it
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 FORM = """\
 <div class="checker" id="checker">
