@@ -9,8 +9,8 @@ const bookReading = (() => {
   const PIECES = new RegExp(`[[\\]]|(?:${HEX}|${DECIMAL})(?![\\w.])|[^\\s,;()[\\]]+|[,;()]`, "gi");
   const [IS_DECIMAL, IS_HEX] = [DECIMAL, HEX].map((source) => new RegExp(`^${source}$`, "i"));
   const PROMPTS = /^(?:>>>|\.\.\.|julia>) .*$|^(?:>>>|\.\.\.)$|^In \[\d+\]:.*$|^Out\[\d+\]:/gm;
-  // What Julia prints above an array, and PyTorch below it in C++.
-  const KINDS = /^.*\w\{.*\}.*:$|^\[ \w+\{[\d,]*\} \]$/gm;
+  // What Julia prints above an array, PyTorch below it in C++, and R at its margins: [1,] and [,1] and [1].
+  const KINDS = /^.*\w\{.*\}.*:$|^\[ \w+\{[\d,]*\} \]$|\[,\d+\]|\[\d+,\]|^ *\[\d+\](?= +[-.\d])/gm;
   // What is said beside the numbers, such as dtype=torch.float16 and grad_fn=<MmBackward0>.
   const KEYWORDS = /\b[a-z_]+\s*=\s*(?:<[^<>]*>|\([^()]*\)|(?!inf|nan)[a-z][\w.:]*)/gi;
 
