@@ -189,6 +189,49 @@ TABLE: dict[str, dict[str, Any]] = {
     "Keras": KERAS,
 }
 
+# What each library makes of the calls of attention in the worked examples, in float32: the options
+# that it lacks, about which it is not asked; the conventions that it follows; the calls that it
+# refuses though there is an answer, those that it answers though it should refuse, and those in
+# which its numbers differ. All other calls agree. A call is named by its example and its number.
+# Measured by tests/peers/test_conventions.py.
+EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
+    "ONNX": {
+        "lacks": ("offset",),
+        "follows": ("cap-before-bias", "true-attends", "upper-left", "zeros"),
+        "refuses": (),
+        "answers": ("SA052-3", "SA052-4", "SA052-5", "SA052-6"),
+        "differs": (),
+    },
+    "ONNX Runtime": {
+        "lacks": ("offset",),
+        "follows": ("cap-before-bias", "true-attends", "upper-left", "zeros"),
+        "refuses": ("SA013-0", "SA041-0", "SA045-0"),
+        "answers": ("SA052-4", "SA052-5", "SA052-6"),
+        "differs": (),
+    },
+    "PyTorch SDPA": {
+        "lacks": ("offset", "soft_cap"),
+        "follows": ("true-attends", "upper-left", "zeros"),
+        "refuses": ("SA044-1",),  # a mask with is_causal
+        "answers": ("SA052-4", "SA052-5"),
+        "differs": (),
+    },
+    "JAX": {
+        "lacks": ("offset", "soft_cap"),
+        "follows": ("true-attends", "uniform", "upper-left"),
+        "refuses": (),
+        "answers": ("SA052-5",),
+        "differs": (),
+    },
+    "Keras": {
+        "lacks": ("offset", "soft_cap"),
+        "follows": ("true-attends", "uniform", "upper-left"),
+        "refuses": (),
+        "answers": ("SA052-4", "SA052-5"),
+        "differs": (),
+    },
+}
+
 
 def fingerprint() -> str:
     """Return what changes with any word of the table or any version."""
