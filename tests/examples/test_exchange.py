@@ -17,7 +17,7 @@ import safetensors.numpy
 import selfattn_ref
 from derivations.documents import DATA, LEDGER, read
 from derivations.traces import trace_text
-from selfattn_ref.worked_examples import _exchange, ids, load
+from selfattn_ref.worked_examples import _exchange, _formats, ids, load
 from selfattn_ref.worked_examples.__main__ import main
 from tests.examples.test_data import TEXTS
 
@@ -245,6 +245,19 @@ class TestFiles:
         code, out, _ = run("verify", folder)
         assert code == 1
         assert out.startswith(line)
+
+    @pytest.mark.parametrize("read, write", [
+        (_formats.read_npz, _formats.write_npz),
+        (_formats.read_safetensors, lambda arrays: _formats.write_safetensors(arrays, "SA900")),
+    ])  # fmt: skip
+    def test_nan_and_infinity_are_kept_and_agree_with_themselves_alone(self, read, write):
+        given = {"x": np.asarray([np.nan, np.inf, -np.inf, 1.0]), "y": np.asarray(np.nan)}
+        got = read(write(given))
+        assert _exchange._differences(got, given) == []
+        got["x"], got["y"] = np.asarray([np.nan, np.inf, np.nan, np.inf]), np.asarray(0.0)
+        assert _exchange._differences(got, given) == [
+            "x[2] is nan, not -inf; 2 entries differ", "y is 0.0, not nan"
+        ]  # fmt: skip
 
     def test_a_name_without_an_id_says_what_a_name_is(self, run, folder):
         path = (folder / "SA016.npz").rename(folder / "mine.npz")

@@ -419,6 +419,13 @@ class TestReading:
         assert engine.run("pasted", "SA016", "weights", both)["state"] == "agrees"
         named = json.dumps({"a": 1, "output": OUTPUT.tolist(), "note": "x"})
         assert engine.run("pasted", "SA016", "1", named)["state"] == "agrees"
+        not_finite = {
+            "x": {"value": ["NaN", "-Infinity", 1, "Infinity"]},
+            "words": {"value": ["a"]},
+        }
+        text = json.dumps({"inputs": not_finite, "expected": {}})
+        (array,) = engine.run("bookReading.read", text)
+        assert (array["name"], array["values"]) == ("x", ["NaN", "-Infinity", 1, "Infinity"])
         no_name = repr([*map(np.ndarray.tolist, (OUTPUT[:2], OUTPUT[:3]))])[1:-1]
         array = engine.run(
             "((text, key) => bookJudging.choose(bookReading.read(text), key))",
