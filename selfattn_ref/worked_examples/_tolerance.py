@@ -238,7 +238,7 @@ def _logarithm(
     size = 2 * rows.scores + np.log(np.maximum(rows.keys, 1))
     error = rows.exponent + rows.moved_scores + 2 * floats.working * size
     limits = np.asarray(floats.kept(size, error))
-    return limits if "x" in arguments else limits.reshape(shape)
+    return limits if "x" in arguments else _by_row(limits.reshape(shape))
 
 
 def _gradients(
@@ -287,7 +287,12 @@ def _gradients(
             error, size = slopes, heights
         kept = floats.kept(summed(size, shape), summed(error, shape))
         limits = np.maximum(limits, kept)
-    return limits
+    return _by_row(limits)
+
+
+def _by_row(limits: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest limit of each row: the checker of the book knows no columns."""
+    return np.asarray(limits.max(axis=-1, keepdims=True, initial=0.0))
 
 
 def _product(

@@ -2,9 +2,9 @@
 
 For the few keys of these problems the library stays within 4 ε (1 + max |score|) max |value|,
 less than it promises. A peer promises nothing, but is held to the same: the two are then at most
-twice that apart. Here ε is that of the type in which the coarser of the two computes. With 16 bits, both round the result, and the
-peer perhaps the weights. A gradient is measured by its own largest number, and may be off by
-more, since it is a longer chain of products.
+twice that apart. Here ε is that of the type in which the coarser of the two computes. With 16
+bits, both round the result, and the peer perhaps the weights. A gradient is measured by its own
+largest number, and may be off by more, since it is a longer chain of products.
 """
 
 import numpy as np
