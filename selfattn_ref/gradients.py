@@ -224,8 +224,8 @@ def scaled_dot_product_attention_vjp(
 
     The weights are computed again, not remembered. With a `soft_cap`, the gradients of queries
     and keys take its slope along. How far rounding may take a gradient follows from the bound that
-    `scaled_dot_product_attention` states, with two further factors of :math:`e^{2E}`: `check` of a
-    worked example computes it. Worked example SA031.
+    `scaled_dot_product_attention` states; `check` of a worked example computes it. Worked example
+    SA031.
 
     Examples
     --------

@@ -244,29 +244,17 @@ def _logarithm(
 def _gradients(
     arguments: Mapping[str, Any], floats: _Floats, shape: tuple[int, ...]
 ) -> NDArray[Any]:
-    r"""Return how far the gradients of a shape may be off; of several, the largest bound holds.
-
-    A weight is off by a factor of :math:`e^{2E}` at most. Let :math:`H_i = V \sum_c |\bar O_{ic}|`.
-    The slope of a score, :math:`A_{ij}\, \bar O_i \cdot (V_j - O_i)`, is at most
-    :math:`2 A_{ij} H_i` in size, and :math:`(e^{2F} - 1)` of that is what it may be off, where
-    :math:`F` is :math:`2E` and the roundings of the sums that it is made of.
-    """
+    """Return how far the gradients of a shape may be off; of several, the largest bound holds."""
     rows, seen, scale = _attention(arguments, floats)
-    query, key, back = (
+    query, key, value, back = (
         np.where(np.isfinite(x), x, 0)
-        for x in (np.asarray(arguments[name], float) for name in ("query", "key", "d_output"))
+        for x in (np.asarray(arguments[n], float) for n in ("query", "key", "value", "d_output"))
     )
-    weights = _weights(query, key, seen, arguments)
     d_query, d_key, d_back = (floats.moved(x) for x in (query, key, back))
+    weights = _weights(query, key, seen, arguments)
+    slopes, off = _slopes(weights, value, back, d_back, rows, floats)
     query, key, back = np.abs(query), np.abs(key), np.abs(back)
-
-    lost = rows.exponent + rows.moved_scores
-    values = rows.values + rows.moved_values
-    heights = 2 * weights * values * (back + d_back).sum(axis=-1, keepdims=True)  # 2 A H
-    moved = rows.moved_values * back.sum(axis=-1, keepdims=True)
-    moved = 2 * weights * (moved + values * d_back.sum(axis=-1, keepdims=True))
-    factor = 2 * lost + floats.working / 2 * (rows.keys + back.shape[-1] + 4) + floats.stored
-    cap = arguments.get("soft_cap")
+    lost, cap = rows.exponent + rows.moved_scores, arguments.get("soft_cap")
     of_cap = 0.0 if cap is None else 12 * floats.working + lost / cap  # its slope is at most 1
 
     limits = np.zeros(shape)
@@ -274,25 +262,46 @@ def _gradients(
         if arguments.get(name) is None or np.shape(arguments[name]) != shape:
             continue
         terms = weights.size // max(1, math.prod(shape if name == "bias" else shape[:-1]))
-        sums = floats.working / 2 * (terms + 8) + floats.stored
-        slopes = heights * np.expm1(2 * factor + of_cap + sums) + moved + seen * floats.smallest
-        shares = weights * np.expm1(factor + sums) + seen * floats.smallest
+        sums = floats.working / 2 * (terms + 8) + floats.stored / 2
+        error = off + (slopes + off) * np.expm1(sums + of_cap) + seen * floats.smallest
         if name == "query":
-            error, size = _product(scale * slopes, scale * heights, key, d_key)
+            error, size = _product(scale * error, scale * slopes, key, d_key)
         elif name == "key":
-            error, size = _product(scale * slopes.mT, scale * heights.mT, query, d_query)
+            error, size = _product(scale * error.mT, scale * slopes.mT, query, d_query)
         elif name == "value":
-            error, size = _product(shares.mT, weights.mT, back, d_back)
+            error = weights * np.expm1(2 * lost + floats.stored / 2 + sums) + seen * floats.smallest
+            error, size = _product(error.mT, weights.mT, back, d_back)
         else:
-            error, size = slopes, heights
-        kept = floats.kept(summed(size, shape), summed(error, shape))
-        limits = np.maximum(limits, kept)
+            size = slopes
+        limits = np.maximum(limits, floats.kept(summed(size, shape), summed(error, shape)))
     return _by_row(limits)
 
 
-def _by_row(limits: NDArray[Any]) -> NDArray[Any]:
-    """Return the largest limit of each row: the checker of the book knows no columns."""
-    return np.asarray(limits.max(axis=-1, keepdims=True, initial=0.0))
+def _slopes(
+    weights: NDArray[Any],
+    value: NDArray[Any],
+    back: NDArray[Any],
+    d_back: NDArray[Any],
+    rows: _Rows,
+    floats: _Floats,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    r"""Return the slopes of the scores in size, and how far each may be off.
+
+    A slope is :math:`A_{ij}\,(P_{ij} - D_i)` with :math:`P_{ij} = \bar O_i \cdot V_j`, at most
+    :math:`H_i = V \sum_c |\bar O_{ic}|`, and :math:`D_i` the mean of them. A weight may be off by
+    a factor of :math:`e^{2E}`; a mean of numbers up to :math:`H_i` by :math:`(e^E - 1)\,H_i`.
+    """
+    lost, values = rows.exponent + rows.moved_scores, rows.values + rows.moved_values
+    products = back @ value.mT
+    gap = np.abs(products - (weights * products).sum(axis=-1, keepdims=True))
+    heights = values * (np.abs(back) + d_back).sum(axis=-1, keepdims=True)
+    moved = rows.moved_values * np.abs(back).sum(axis=-1, keepdims=True)
+    moved = moved + values * d_back.sum(axis=-1, keepdims=True)
+    of_weight = 2 * lost + floats.stored / 2
+    of_product = floats.working / 2 * (value.shape[-1] + 2) + floats.stored / 2
+    of_both = np.expm1(of_product) + np.expm1(lost + of_product)
+    off = gap * np.expm1(of_weight) + np.exp(of_weight) * (heights * of_both + 2 * moved)
+    return weights * gap, weights * off
 
 
 def _product(
@@ -300,6 +309,11 @@ def _product(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return how far a product with an array may be off, if both may, and how large it may be."""
     return error @ array + (size + error) @ moved, size @ (array + moved)
+
+
+def _by_row(limits: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest limit of each row: the checker of the book knows no columns."""
+    return np.asarray(limits.max(axis=-1, keepdims=True, initial=0.0))
 
 
 def _weights(

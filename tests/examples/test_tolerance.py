@@ -18,6 +18,8 @@ from tests.support.kernels import ADDING, FOLDING, MERGING, Kernel, true_gradien
 ATTENTION = [call for _, call in cases() if call.expected is not None]
 EVERY_CALL = [call for i in IN_USE for call in load(i).calls if call.expected is not None]
 WIDE_AND_NARROW = [np.float64, np.float32, np.float16, ml_dtypes.bfloat16]
+NAMES = "query", "key", "value", "d_output"
+ZERO = Tolerance(0.0, 0.0)
 NARROW = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
 
@@ -145,10 +147,9 @@ def some_kernel(seed, dtype):
 
 def limits_for(function, arrays, options, parts):
     """Return what is allowed for each array of a result, with no tolerance of an example."""
-    names = ("query", "key", "value", "d_output")
-    given = {n: x.astype(float) for n, x in zip(names, arrays, strict=False)} | options
+    given = {n: x.astype(float) for n, x in zip(NAMES, arrays, strict=False)} | options
     name = np.dtype(arrays[0].dtype).name
-    return [by_call(function, given, Tolerance(0, 0), part)(name) for part in parts]
+    return [by_call(function, given, ZERO, part)(name) for part in parts]
 
 
 class TestRightKernels:
@@ -186,6 +187,8 @@ class TestRightKernels:
                 parts = [x.astype(float) for x in (*back, back.d_bias)]
                 for part, true, limit in zip(parts, expected, limits, strict=True):
                     assert (np.abs(part - true) <= limit).all()
+                    if n == 3 and case is normal and dtype is np.float32:
+                        assert (limit <= 1e-3 * np.abs(true).max()).all()  # else it sees little
 
 
 def as_tf32(x):
@@ -222,6 +225,36 @@ OF_FLOAT64 = {
     "weights in float32": stored(np.float32),
     "an exponential within 1e-6": {"exp": lambda x: np.exp(x) * (1 + 1e-6 * np.cos(9 * x))},
 }
+
+
+class TestWhatIsHidden:
+    def test_it_changes_nothing_whatever_it_is(self):
+        (query, key, value), _ = problem(5, np.float64)
+        mask = np.arange(len(key)) % 3 != 1
+        given = {"mask": mask, "bias": np.where(np.arange(len(key)) == 2, -np.inf, 0.5)}
+        expected = truth(query, key, value, **given)
+        plain = (
+            [x.copy() for x in (query, key, value)],
+            {"scale": 1.0, "mask": mask & (given["bias"] > 0), "bias": 0.5},
+        )
+        for hidden in (np.nan, np.inf, 1000.0):
+            key[~mask], value[~mask] = hidden, -hidden
+            for dtype in ("float64", "float32", "float16", "bfloat16"):
+                found, known = (
+                    by_call(
+                        "streaming_attention", dict(zip(NAMES, a, strict=False)) | o, ZERO, expected
+                    )(dtype)
+                    for a, o in (([query, key, value], given | {"scale": 1.0}), plain)
+                )
+                np.testing.assert_array_equal(found, known)
+                assert np.isfinite(found).all()
+
+    def test_a_result_that_is_no_number_leaves_a_limit_for_the_others(self):
+        expected = np.array([[np.nan], [np.inf], [1.0]])
+        query, key, value = np.ones((3, 1)), np.ones((2, 1)), np.ones((2, 1))
+        given = {"query": query, "key": key, "value": value}
+        limits = by_call("streaming_attention", given, Tolerance(1e-13, 1e-13), expected)("float32")
+        assert np.isfinite(limits).all()
 
 
 class TestPrecisionFaults:

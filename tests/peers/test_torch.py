@@ -1,14 +1,19 @@
 """Beside PyTorch: attention forward and backward, its heads, and what it is made of."""
 
+import itertools
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import selfattn_ref as sa
+from selfattn_ref.worked_examples import Tolerance
+from selfattn_ref.worked_examples._tolerance import by_call
 from tests.peers import calls, peer
 from tests.peers.agreement import agree, attention_agrees, epsilon
 from tests.peers.calls import tensors, torch_attention
 from tests.peers.problems import D_K, TK, TQ, B, H, inputs, normal, some_mask
+from tests.support.kernels import truth
 
 torch = peer("torch")
 functional = torch.nn.functional
@@ -25,6 +30,22 @@ class TestScaledDotProductAttention:
         ours = sa.scaled_dot_product_attention(*arrays)
         theirs = torch_attention(*arrays, backend=backend)
         attention_agrees("PyTorch", ours, theirs, arrays)
+
+    @pytest.mark.parametrize("backend", ["MATH", "FLASH_ATTENTION"])
+    @pytest.mark.parametrize("dtype", FLOATS)
+    def test_both_stay_within_what_check_allows(self, backend, dtype):
+        name = np.dtype(dtype).name
+        for n, stretch in itertools.product((1, 2, 7, 64, 1000, 10**5), (0, 1, 20)):
+            query, key, value = normal(4, 8), normal(n, 8, seed=1), normal(n, 8, seed=2)
+            value = value if stretch else 0 * value + 0.1
+            arrays = [x.astype(np.float32).astype(dtype) for x in (stretch * query, key, value)]
+            expected = truth(*arrays, scale=8**-0.5)
+            given = dict(zip(("query", "key", "value"), arrays, strict=True))
+            function = "scaled_dot_product_attention"
+            limits = by_call(function, given, Tolerance(0, 0), expected)(name)
+            four_axes = [x[np.newaxis, np.newaxis] for x in arrays]
+            found = torch_attention(*four_axes, backend=backend)[0, 0].astype(float)
+            assert (np.abs(found - expected) <= limits).all()
 
     @pytest.mark.parametrize("offset", [-3, 2, TK - TQ])
     def test_an_offset_moves_the_diagonal_as_its_tril_does(self, offset):
