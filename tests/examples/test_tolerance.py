@@ -9,7 +9,7 @@ import pytest
 
 import selfattn_ref
 from selfattn_ref.worked_examples import Tolerance, WorkedExampleMismatch, cases, load
-from selfattn_ref.worked_examples._tolerance import by_call, rounded
+from selfattn_ref.worked_examples._tolerance import by_call, exponent, rounded
 from selfattn_ref.worked_examples.slips import SLIPS
 from tests.examples.each import IN_USE, each
 from tests.support import digits
@@ -189,6 +189,18 @@ class TestRightKernels:
                     assert (np.abs(part - true) <= limit).all()
                     if n == 3 and case is normal and dtype is np.float32:
                         assert (limit <= 1e-3 * np.abs(true).max()).all()  # else it sees little
+
+    def test_gradients_agree_if_every_weight_is_off_by_as_much_as_it_may(self):
+        # Nearly all of the weight is on one key, so the slope of the other feels all of it.
+        off = exponent(2.0**-23, keys=2, width=1, products=0.0, scores=0.0, biases=4.0)
+        arrays = [np.array(x, np.float32) for x in ([[0]], [[0], [0]], [[1], [-1]], [[1]])]
+        expected = true_gradients(*arrays, scale=1.0, soft_cap=None, bias=np.array([[4.0, 0.0]]))
+        given = {"scale": 1.0, "bias": np.array([[4.0, 0.0]])}
+        limits = limits_for("streaming_attention_vjp", arrays, given, expected)
+        bias = np.array([[4.0 - off, off]])
+        found = true_gradients(*arrays, scale=1.0, soft_cap=None, bias=bias)
+        for part, true, limit in zip(found, expected, limits, strict=True):
+            assert (np.abs(part - true) <= limit).all()
 
 
 def as_tf32(x):

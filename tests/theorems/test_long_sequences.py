@@ -25,7 +25,8 @@ from selfattn_ref import (
     scaled_dot_product_attention,
     streaming_attention,
 )
-from selfattn_ref.worked_examples._tolerance import exponent
+from selfattn_ref.worked_examples import Tolerance
+from selfattn_ref.worked_examples._tolerance import by_call
 from tests.support.arrays import drawn
 from tests.support.kernels import ADDING, FOLDING, Kernel, truth
 
@@ -288,32 +289,20 @@ class TestRounding:
         assert off > limits
         assert np.abs(Kernel()(*arrays) - truth(*arrays)) <= limits
 
-    @given(
-        st.sampled_from([2.0**-23, 2.0**-52]),
-        st.integers(1, 10**5),
-        st.integers(1, 300),
-        *[st.floats(0, 100)] * 2,
-        st.integers(0, 50),
-    )
-    def test_check_computes_it(self, epsilon, n, d, size, cap, merges):
-        dtype = "float32" if epsilon == 2.0**-23 else "float64"
-        key, value = np.zeros((n, 1)), np.ones((n, 1))
-        key = np.hstack([key, np.zeros((n, d - 1))])
-        key[0, 0] = size
-        query = np.eye(1, d)
-        for options in ({}, {"merges": min(merges, n - 1)}):
-            found = exponent(
-                epsilon,
-                keys=n,
-                width=d,
-                products=size,
-                scores=min(size, cap),
-                capped=True,
-                **options,
-            )
-            given = options or {"merges": n - 1, "logarithms": True}
-            expected = bound(dtype, query, key, value, cap=cap, **given).item()
-            assert np.expm1(found) == pytest.approx(expected, rel=1e-12)
+    @each_dtype
+    @pytest.mark.parametrize("n", [1, 2, 700])
+    @pytest.mark.parametrize("cap", [None, 0.5])
+    def test_check_allows_it_with_a_merge_for_each_key_but_one(self, dtype, n, cap):
+        rng = np.random.default_rng(n)
+        sizes = (3, 8), (n, 8), (n, 2), (n,)
+        *arrays, bias = (rng.integers(-8, 9, size) / 8 for size in sizes)  # exact in 16 bits
+        given = dict(zip(("query", "key", "value"), arrays, strict=True))
+        given |= {"bias": bias, "soft_cap": cap, "scale": 0.5}
+        allowed = by_call("streaming_attention", given, Tolerance(0, 0), np.zeros((3, 2)))(dtype)
+        options = {"merges": n - 1, "logarithms": True, "bias": bias, "cap": cap, "scale": 0.5}
+        expected = bound(dtype, arrays[0], arrays[1], arrays[2], **options)
+        smallest = 2.0**-24 if dtype == "float16" else 0
+        np.testing.assert_allclose(allowed[:, :1] - smallest, expected, rtol=1e-9)
 
 
 class Number(float):
