@@ -57,15 +57,29 @@ def is_asked(function: Callable[..., Any], call: Call) -> bool:
     return known.issuperset(call.arguments)
 
 
-def first_catch(bug: Bug) -> Call | None:
-    """Return the first call at which a bug gives something else than it should."""
-    function = function_of(bug)
-    if function is None:
-        return None
+def first_catches(found: list[Bug]) -> dict[str, str]:
+    """Return, by the id of a bug, the example of the first call that tells it from what is right.
+
+    A call is made once for all bugs: the large ones take longer to make than to ask.
+    """
     public_bugs.KEPT.clear()
-    asked = (call for call in calls(bug.get("function", ATTENTION)) if is_asked(function, call))
-    with np.errstate(all="ignore"):
-        return next((call for call in asked if call.differs_from(function)), None)
+    caught: dict[str, str] = {}
+    for name in {bug.get("function", ATTENTION) for bug in found}:
+        open_ = {
+            bug["id"]: function
+            for bug in found
+            if bug.get("function", ATTENTION) == name and (function := function_of(bug))
+        }
+        for call in calls(name):
+            with np.errstate(all="ignore"):
+                now = [
+                    one
+                    for one, function in open_.items()
+                    if is_asked(function, call) and call.differs_from(function)
+                ]
+            caught |= dict.fromkeys(now, call.example)
+            open_ = {one: function for one, function in open_.items() if one not in caught}
+    return caught
 
 
 class PublicBugs(SphinxDirective):
@@ -76,33 +90,32 @@ class PublicBugs(SphinxDirective):
         for path in (*SOURCES, *slip_catalog.SOURCES):
             self.env.note_dependency(str(Path(self.env.srcdir, path)))
         found = bugs(Path(self.env.srcdir))
-        caught = {bug["id"]: first_catch(bug) for bug in found}
+        caught = first_catches(found)
         without = sum("not_expressible" in bug for bug in found)
-        count = sum(call is not None for call in caught.values())
         projects = len({bug["project"] for bug in found})
         head = (
-            f"{len(found)} bugs of {projects} projects are listed here. The examples catch {count};"
-            f" {without} cannot be shown by a call, and the list says why."
+            f"{len(found)} bugs of {projects} projects are listed here. The examples catch"
+            f" {len(caught)}; {without} cannot be shown by a call, and the list says why."
         )
         parts: list[nodes.Node] = [paragraph(head)]
         for kind, group in groupby(found, key=lambda bug: bug["kind"]):
-            rows = "".join(self.row(bug, caught[bug["id"]]) for bug in group)
+            rows = "".join(self.row(bug, caught.get(bug["id"])) for bug in group)
             name = kind.split(",")[0].replace(" ", "-")
             title: list[nodes.Node] = [nodes.Text(kind[:1].upper() + kind[1:])]
             parts.append(section(name, raw(f'<dl class="slips">{rows}</dl>'), title=title))
         return parts
 
-    def row(self, bug: Bug, call: Call | None) -> str:
+    def row(self, bug: Bug, example: str | None) -> str:
         """Return a bug as HTML."""
         name = bug.get("reproduced_by", "")
         if "not_expressible" in bug:
             said = f"Not shown by any call: {html.escape(bug['not_expressible'])}"
-        elif call is None:
+        elif example is None:
             said = "No call catches it yet."
         else:
-            example = f'<a href="../{call.example}/index.html">{call.example}</a>'
-            said = f"Caught first by {example if call.example.startswith('SA') else call.example}"
+            link = f'<a href="../{example}/index.html">{example}</a>'
             slip = f', as the slip <a href="slips.html#{name}">{name}</a>'
+            said = f"Caught first by {link if example.startswith('SA') else example}"
             said += f"{slip if name in slips.SLIPS else ''}."
         return (
             f'<dt id="{bug["id"]}"><a href="{html.escape(bug["link"])}">'
