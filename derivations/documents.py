@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -27,6 +28,8 @@ Ledger: TypeAlias = dict[str, str | None]
 EXAMPLE_ID = re.compile(r"SA\d{3}")
 # What people write of an expected value; the rest is derived.
 WRITTEN = ("description", "axes", "labels", "role")
+# Numbers that JSON does not have are strings in a file.
+NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 # What is short in an array or in a call.
 IN_ONE_LINE = ("labels", "arguments", "options", "result", "conventions")
 
@@ -103,6 +106,8 @@ def exact(value: Any) -> Any:
     """Return the value with every number as the fraction its decimal stands for."""
     if isinstance(value, list):
         return [exact(item) for item in value]
+    if value in NOT_FINITE:
+        return float(value)
     return Fraction(value) if isinstance(value, Number) else value
 
 
@@ -113,10 +118,17 @@ def nearest_double(value: Any) -> Any:
     value = plain(value)
     if isinstance(value, bool):
         return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return written_in_words(value)
     if isinstance(value, mpmath.mpf):
         value = Fraction(*mpmath.libmp.to_rational(value._mpf_))
     # Python rounds the quotient of two integers correctly, however long they are.
     return Number(repr(float(value)))
+
+
+def written_in_words(value: float) -> str:
+    """Return how a file writes a number that is not finite."""
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def shape(value: Any) -> tuple[int, ...]:

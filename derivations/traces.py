@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 import mpmath
 
 from derivations.algebra import DIGITS
-from derivations.documents import DATA, Document, example_files, fingerprint, inputs_of, read
+from derivations.documents import (
+    DATA,
+    Document,
+    example_files,
+    fingerprint,
+    inputs_of,
+    read,
+    written_in_words,
+)
 from derivations.examples import DERIVATIONS
 from derivations.recording import Step, recorded
 
@@ -67,6 +75,8 @@ def written(value: Any) -> str | float | bool:
     """Return a value as a trace has it: p/q if it is exact, else the nearest double."""
     if isinstance(value, bool):
         return value
+    if isinstance(value, float):  # NaN or an infinity, which no step computes with
+        return written_in_words(value)
     if isinstance(value, Fraction):
         return str(value)
     exact = Fraction(*mpmath.libmp.to_rational(value._mpf_))

@@ -15,7 +15,9 @@ NOT_FULL = 1 / 3  # a number that nobody writes in full, as e to the power of �
 def short(value: float) -> str:
     """Write a number with four decimals, or more if it is nearly whole; a tiny one as a power."""
     value = float(value)
-    rest = abs(value - round(value)) if math.isfinite(value) else 0.0
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    rest = abs(value - round(value))
     if (value and abs(value) < 5e-4) or abs(value) >= 1e7:
         mantissa, _, exponent = f"{value:.2e}".partition("e")
         text = f"{mantissa} × 10<sup>{int(exponent)}</sup>"

@@ -13,7 +13,22 @@ DATA = Path("selfattn_ref", "worked_examples", "data")
 def documents(root: Path) -> dict[str, dict[str, Any]]:
     """Return the data of every example, by id."""
     paths = sorted((root / DATA).glob("SA*.json"))
-    return {path.stem: json.loads(path.read_text("utf-8")) for path in paths}
+    return {path.stem: read(path) for path in paths}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the data of an example; what a file writes as a string, such as "NaN", is a number."""
+    data: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    for group in ("inputs", "expected"):
+        for entry in data[group].values():
+            entry["value"] = _numbers(entry["value"])
+    return data
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_numbers(part) for part in value]
+    return float(value) if value in ("NaN", "Infinity", "-Infinity") else value
 
 
 def flat(value: Any) -> Iterator[Any]:

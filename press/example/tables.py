@@ -2,6 +2,7 @@
 
 import html
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +12,13 @@ from press.example.axes import heads
 from press.example.data import flat, shape
 
 NARROW = 100  # letters of the heads of all columns; longer names leave no room for the numbers
+NOT_FINITE = {"nan": "NaN", "inf": "∞", "-inf": "−∞"}
 STRONGEST = 38  # percent of the color in the cell with the largest number: text stays readable
 
 
 def decimals(values: list[Any]) -> int:
     """Return how many decimals the numbers need, six at most."""
+    values = [value for value in values if math.isfinite(value)]
     written = [f"{value:.6f}" for value in values]
     if any(float(text) != value for text, value in zip(written, values, strict=True)):
         return 6
@@ -28,6 +31,8 @@ def shown(value: Any, places: int) -> str:
         return value
     if value == 0:
         return "0"
+    if not math.isfinite(value):
+        return NOT_FINITE[str(float(value))]
     if (abs(value) < 1e-3 and round(value, 6) != value) or abs(value) >= 1e7:
         mantissa, _, exponent = f"{value:.5e}".partition("e")
         return f"{mantissa}×10<sup>{int(exponent)}</sup>".replace("-", "−")
@@ -38,6 +43,8 @@ def digits(value: Any) -> str:
     """Write an array as Python reads it, with all digits, a row a line."""
     if shape(value)[1:]:
         return "[\n " + ",\n ".join(digits(part).replace("\n", "\n ") for part in value) + "\n]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"np.{value}".replace("np.-", "-np.")
     return repr(value)
 
 
@@ -51,6 +58,8 @@ def cell(value: Any, places: int, largest: float) -> str:
             f'<td{style}><span aria-hidden="true">{mark}</span>'
             f'<span class="unseen">{value}</span></td>'
         )
+    if not math.isfinite(value):
+        return f'<td class="no">{shown(value, places)}</td>'
     share = round(STRONGEST * abs(value) / largest) if largest else 0
     color = ";--role:var(--negative)" if value < 0 else ""
     attributes = f' style="--a:{share}%{color}"' if value else ' class="no"'
@@ -63,7 +72,10 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
     value = entry["value"]
     sizes = shape(value)
     numbers = [entry for entry in flat(value) if not isinstance(entry, str | bool)]
-    places, largest = decimals(numbers), float(max(map(abs, numbers), default=0))
+    places, largest = (
+        decimals(numbers),
+        float(max(filter(math.isfinite, map(abs, numbers)), default=0)),
+    )
     role = entry.get("role", "soft")
     if role == "weight":
         largest = max(largest, 1.0)  # a share of the whole
@@ -111,7 +123,9 @@ def wide(name: str, data: Mapping[str, Any]) -> bool:
 
 def whole(value: Any) -> str:
     """Write an array as a list that can be copied, folded below its table."""
-    exact = all(isinstance(e, str | bool) or round(e, 6) == e for e in flat(value))
+    exact = all(
+        isinstance(e, str | bool) or not math.isfinite(e) or round(e, 6) == e for e in flat(value)
+    )
     summary = "As a list" if exact else "All digits"
     return (
         f'<details class="digits copied"><summary>{summary}</summary>'

@@ -25,6 +25,7 @@ from derivations.recording import Step
 from derivations.traces import record
 from press.example.arithmetic import ATOM, PRODUCT, SUM, Text, atom, equals, formula, short
 from press.example.axes import heads
+from press.example.data import read as data_in
 from press.site.scope import is_whole
 from press.site.theme import copy_script
 
@@ -530,7 +531,7 @@ def unlisted(matrix: Matrix, listed: Set[int]) -> Iterator[Matrix]:
 def trace_of(path: Path) -> Trace:
     """Return the trace of the example that a file holds."""
     recording = record(read(path))
-    return Trace(json.loads(path.read_text("utf-8")), recording.inputs, recording.expected)
+    return Trace(data_in(path), recording.inputs, recording.expected)
 
 
 def data_of(name: str) -> Path:

@@ -243,7 +243,7 @@ def file_content(name: str) -> bytes:
 
 
 def _value(entry: dict[str, Any]) -> Any:
-    value = entry["value"]
+    value = _numbers(entry["value"])
     if isinstance(value, list) and isinstance(value[0], str):
         return tuple(value)
     if "integers" in entry and isinstance(value, int):
@@ -253,6 +253,13 @@ def _value(entry: dict[str, Any]) -> Any:
         return read_only(array.astype(np.intp))
     # A file may write 3 for 3.0: only what counts or is true or false is anything but float64.
     return read_only(array if array.dtype == np.bool_ else array.astype(np.float64))
+
+
+def _numbers(value: Any) -> Any:
+    """Return a value with the numbers that JSON does not have, which a file has as strings."""
+    if isinstance(value, list):
+        return [_numbers(part) for part in value]
+    return float(value) if value in ("NaN", "Infinity", "-Infinity") else value
 
 
 def _axes(entry: dict[str, Any], values: dict[str, Any]) -> tuple[Axis, ...]:

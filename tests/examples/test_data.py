@@ -59,6 +59,11 @@ def numbers(value):
     return [value] if isinstance(value, Number) else []
 
 
+def same(loaded, entry):
+    """Tell whether an array has the numbers of its file, where NaN and infinities are strings."""
+    return np.array_equal(loaded, np.array(entry["value"], dtype=object).astype(float), True)
+
+
 def with_first_number(value, number):
     if isinstance(value, list):
         return [with_first_number(value[0], number), *value[1:]]
@@ -429,4 +434,4 @@ class TestTheFileIsWhatIsLoaded:
             assert list(loaded) == list(document[part])
             for key, entry in document[part].items():
                 assert example.descriptions[key] == entry["description"]
-                assert np.array_equal(loaded[key], entry["value"])
+                assert np.array_equal(loaded[key], entry["value"]) or same(loaded[key], entry)
