@@ -5,7 +5,16 @@ Each takes the inputs of the example and returns every expected value.
 
 from __future__ import annotations
 
-from derivations import analogies, beyond, cases, causal, concepts, scaling
+from derivations import analogies, beyond, cases, causal, concepts, options, scaling
 from derivations.kinds import DERIVATIONS
 
-__all__ = ["DERIVATIONS", "analogies", "beyond", "cases", "causal", "concepts", "scaling"]
+__all__ = [
+    "DERIVATIONS",
+    "analogies",
+    "beyond",
+    "cases",
+    "causal",
+    "concepts",
+    "options",
+    "scaling",
+]

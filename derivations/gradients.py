@@ -14,10 +14,11 @@ from derivations.algebra import (
     dot,
     product,
     require,
+    times,
     transpose,
 )
-from derivations.attention import Mask, attend
-from derivations.recording import Words, plain
+from derivations.attention import Mask, Options, attend, attend_with
+from derivations.recording import Words, plain, step
 
 
 class Gradients(NamedTuple):
@@ -51,6 +52,35 @@ def attention_gradients(
         d_key=product(transpose(d_scores), query),
         d_value=product(transpose(weights), d_output),
     )
+
+
+def gradients_with(
+    query: Matrix, key: Matrix, value: Matrix, d_output: Matrix, options: Options
+) -> dict[str, Matrix]:
+    """Return the gradients by query, key and value of attention under options."""
+    weights = attend_with(query, key, value, options).weights
+    slopes_of_scores = []
+    for i, (p, d_o) in enumerate(zip(weights, d_output, strict=True)):
+        d_p = [dot(d_o, v, Words("slope of the weight")) for v in value]
+        average = dot(p, d_p, Words("mean"))
+        row = [a * (d - average) for a, d in zip(p, d_p, strict=True)]
+        if options.soft_cap is not None:
+            uncapped = Options(scale=options.scale)
+            scaled = [uncapped.score(query[i], k, None) for k in key]
+            tangents = [step("tanh", s / options.soft_cap) for s in scaled]
+            slopes = [1 - t * t for t in tangents]
+            row = [d * slope for d, slope in zip(row, slopes, strict=True)]
+        slopes_of_scores.append(row)
+    d_scores = (
+        divided_by_root(slopes_of_scores, len(key[0]))
+        if options.scale is None
+        else times(slopes_of_scores, options.scale)
+    )
+    return {
+        "query": product(d_scores, key),
+        "key": product(transpose(d_scores), query),
+        "value": product(transpose(weights), d_output),
+    }
 
 
 def central_differences(function: Callable[[Matrix], Real], x: Matrix) -> Matrix:

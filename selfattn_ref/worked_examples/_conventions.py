@@ -20,6 +20,9 @@ _QUESTIONS = {
     frozenset({"true-attends", "true-hides"}): "True in a mask",
     frozenset({"cap-before-bias", "cap-after-bias"}): "cap and bias",
     frozenset({"halves", "neighbors"}): "pairs of columns",
+    frozenset({"select-score", "nan-score"}): "NaN in a hidden key",
+    frozenset({"select-value", "nan-value"}): "NaN in a hidden value",
+    frozenset({"minus-infinity", "plus-infinity"}): "log-sum-exp of no keys",
 }
 
 

@@ -965,3 +965,155 @@ def sa057(lib, given):
         "output_after": output_after,
         "loss_after": np.log1p(np.exp(-output_after[0, 0])),
     }
+
+
+OPTIONS = ("mask", "bias", "scale", "soft_cap", "causal")
+
+
+def options(given, *names):
+    chosen = {name: given[name] for name in names if name in ("mask", "bias")}
+    chosen |= {name: float(given[name]) for name in names if name in ("scale", "soft_cap")}
+    return chosen | ({"causal": True, "offset": given["offset"]} if "causal" in names else {})
+
+
+def sa080(lib, given):
+    attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
+    pairs = itertools.combinations(OPTIONS, 2)
+    scores = lib.scaled_scores(given["query"], given["key"], scale=float(given["scale"]))
+    scores = lib.soft_cap(scores, float(given["soft_cap"])) + given["bias"]
+    mask = given["mask"] & lib.causal_mask(3, 5, offset=given["offset"])
+    return {
+        **{f"output_{a}_{b}": attend(**options(given, a, b)) for a, b in pairs},
+        "weights_all": lib.attention_weights(scores, mask=mask),
+        "output_all": attend(**options(given, *OPTIONS)),
+    }
+
+
+def sa081(lib, given):
+    attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
+    masks = [name for name in given if name.startswith("mask")]
+    biases = [name for name in given if name.startswith("bias")]
+    together = {"mask": given["mask_of_batch"], "bias": given["bias_of_head"]}
+    return {
+        **{f"output_{name}": attend(mask=given[name]) for name in masks},
+        **{f"output_{name}": attend(bias=given[name]) for name in biases},
+        "output_together": attend(**together, **options(given, "causal")),
+    }
+
+
+def sa082(lib, given):
+    query, key, value = (given[role] for role in ROLES)
+    attend = partial(lib.scaled_dot_product_attention, causal=True)
+    return {
+        "output_more_queries": attend(query, key, value, offset=given["offset"]),
+        "output_more_keys": attend(query[:2], key, value, offset=given["offset"]),
+        "output_later": attend(query[:2], key, value, offset=given["offset_later"]),
+    }
+
+
+def sa083(lib, given):
+    return masked(lib, given, lib.causal_mask(3, 5, offset=given["offset"]))
+
+
+def sa084(lib, given):
+    hidden = masked(lib, given, given["mask"])
+    return {
+        **masked(lib, given, None),
+        "weights_masked": hidden["weights"],
+        "output_masked": hidden["output"],
+    }
+
+
+def sa085(lib, given):
+    attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
+    scaled_scores = lib.scaled_scores(given["query"], given["key"])
+    return {
+        "weights": lib.attention_weights(scaled_scores, mask=given["mask"]),
+        "output": attend(mask=given["mask"]),
+        "weights_with_bias": lib.attention_weights(scaled_scores + given["bias"]),
+        "output_with_bias": attend(bias=given["bias"]),
+        "output_together": attend(mask=given["mask"], bias=given["bias"]),
+    }
+
+
+def sa086(lib, given):
+    query, key, value = (given[role] for role in ROLES)
+    keys, values, mask = given["key_not_finite"], given["value_not_finite"], given["mask"]
+    # By the book: −∞ is added to what is hidden, and all weights multiply all values.
+    with np.errstate(invalid="ignore"):
+        added = lib.scaled_scores(query, keys) + np.where(mask, 0.0, -np.inf)
+        weights = lib.attention_weights(lib.scaled_scores(query, key), mask=mask)
+        nan_from_values = np.isnan(weights @ values)
+        nan_from_keys = np.isnan(lib.softmax(added) @ value)
+    return {
+        "weights": weights,
+        "output": lib.scaled_dot_product_attention(query, keys, values, mask=mask),
+        "output_causal": lib.scaled_dot_product_attention(query, keys, values, causal=True),
+        "nan_from_keys": nan_from_keys,
+        "nan_from_values": nan_from_values,
+    }
+
+
+def sa087(lib, given):
+    def slopes(heads):
+        whole = 2 ** int(np.log2(heads))
+        rest = np.arange(1, 2 * (heads - whole), 2) / (2 * whole)
+        powers = np.concatenate([np.arange(1, whole + 1) / whole, rest])
+        return 2.0 ** -(given["span"] * powers)
+
+    names = ("one", "two", "four", "eight", "six", "twelve")
+    every = {name: slopes(n) for name, n in zip(names, given["heads"], strict=True)}
+    query, key, value = (given[role] for role in ROLES)
+    offset = given["offset"]
+    distances = np.arange(3)[:, None] + offset - np.arange(5)
+    bias = -every["two"][:, None, None] * distances
+    scores = lib.scaled_scores(query, key) + bias
+    return {
+        **{f"slopes_{name}": row for name, row in every.items()},
+        "bias": bias,
+        "weights": lib.attention_weights(scores, mask=lib.causal_mask(3, 5, offset=offset)),
+        "output": lib.scaled_dot_product_attention(
+            query, key, value, bias=bias, causal=True, offset=offset
+        ),
+    }
+
+
+def sa088(lib, given):
+    scores = given["scores"]
+    natural = lib.log_sum_exp(scores, mask=given["mask"])
+    return {
+        "log_sum_exp_all": lib.log_sum_exp(scores),
+        "log_sum_exp": natural,
+        "log_sum_exp_base_two": natural / np.log(2),
+        "log_sum_exp_plus": np.where(np.isinf(natural), np.inf, natural),
+    }
+
+
+def sa089(lib, given):
+    x, positions, base = given["x"], given["positions"], float(given["base"])
+    return {
+        "frequencies": base ** (-np.arange(0, 6, 2) / 6),
+        "rotated_halves": lib.rotate_pairs(x, positions, base=base),
+        "rotated_neighbors": lib.rotate_pairs(x, positions, base=base, interleaved=True),
+    }
+
+
+def sa090(lib, given):
+    return masked(lib, given, lib.causal_mask(3))
+
+
+def sa091(lib, given):
+    query, key, value = (given[role] for role in ROLES)
+    cache = lib.KeyValueCache()
+    steps = [slice(t, t + 1) for t in range(len(query))]
+    return {"output": np.concatenate([cache.attend(query[t], key[t], value[t]) for t in steps])}
+
+
+def sa092(lib, given):
+    computed = {}
+    for name in (*OPTIONS, "all"):
+        names = OPTIONS if name == "all" else (name,)
+        arrays = (given[part] for part in (*ROLES, "d_output"))
+        back = lib.scaled_dot_product_attention_vjp(*arrays, **options(given, *names))
+        computed |= {f"{part}_{name}": x for part, x in back._asdict().items()}
+    return computed

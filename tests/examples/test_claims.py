@@ -277,6 +277,63 @@ CLAIMS = {
     "SA057: the step lowers the loss, and equal keys have nothing to tell a query": lambda x: (
         x["loss_after"] < x["loss"] and x["d_query"] == 0 and abs(x["d_key"]).min() > 0
     ),
+    "SA080: every pair of options gives another result": lambda x: (
+        len({value.tobytes() for name, value in x.items() if name.startswith("output")}) == 11
+    ),
+    "SA081: every mask and bias changes a result, but what all keys share": lambda x: (
+        len({value.tobytes() for value in x.values()}) == 7
+        and nowhere_close(x["output_bias_of_key"], x["output_bias_of_head"])
+        and len({*load("SA081").inputs["query"].shape[:3], 7}) == 4
+    ),
+    "SA082: the offset fits neither corner": lambda x: (
+        np.array_equal(x["output_more_queries"][:2], x["output_more_keys"])
+        and nowhere_close(x["output_more_keys"], x["output_later"])
+        and not {load("SA082").inputs[f"offset{late}"] for late in ("", "_later")} & {0, -2, 3}
+    ),
+    "SA083: what is hidden is larger by 1000 in every row": lambda x: (
+        x["scaled_scores"][[0, 1, 2], [2, 3, 4]].min() > 990
+        and np.where(x["weights"] > 0, x["scaled_scores"], 0).max() < 10
+    ),
+    "SA084: every score is near -100000 and each query shares its weights": lambda x: (
+        np.abs(x["scaled_scores"] + 1e5).max() < 10 and x["weights"].max(axis=-1).max() < 0.9
+    ),
+    "SA085: a tile of four has no key for any query": lambda x: all(
+        (x[name].reshape(3, 2, 4) == 0).all(axis=-1).any(axis=-1).all()
+        for name in ("weights", "weights_with_bias")
+    ),
+    "SA086: by the book NaN of a hidden key is everywhere, of a value in its column": lambda x: (
+        x["nan_from_keys"].all() and x["nan_from_values"].all(axis=0).tolist() == [True, False]
+        and (x["weights"][:, 3:] == 0).all()
+    ),
+    "SA087: twelve heads have the slopes of eight and every other one of sixteen": lambda x: (
+        np.array_equal(x["slopes_twelve"][:8], x["slopes_eight"])
+        and np.array_equal(x["slopes_six"][4:], x["slopes_eight"][:4:2])
+        and x["slopes_one"].tolist() == [2.0**-8]
+    ),
+    "SA088: a query with no keys has minus infinity, and base 2 divides by log 2": lambda x: (
+        np.isneginf(x["log_sum_exp"]).tolist() == [False] * 4 + [True]
+        and np.allclose(x["log_sum_exp"][:4] / x["log_sum_exp_base_two"][:4], np.log(2), 1e-15, 0)
+    ),
+    "SA089: the layouts agree in no row, and both keep its length": lambda x: (
+        nowhere_close(x["rotated_halves"], x["rotated_neighbors"])
+        and np.allclose(*(np.linalg.norm(x[f"rotated_{pairs}"], axis=1)
+                          for pairs in ("halves", "neighbors")), rtol=1e-15, atol=0)
+    ),
+    "SA090: the one key of the first query leaves its value as it is": lambda x: (
+        np.array_equal(x["output"][0], load("SA090").inputs["value"][0])
+        and np.abs(x["scaled_scores"]).max() < 1.01
+    ),
+    "SA091: what is stale would win every query": lambda x: (
+        np.abs(load("SA091").inputs["query"] @ load("SA091").inputs["key"][6:].T).max(axis=1).min()
+        > 40 and np.abs(x["output"]).max() < 6
+    ),
+    "SA092: every option has gradients of its own": lambda x: all(
+        not np.allclose(one, other)
+        for role in ("query", "key")
+        for one, other in itertools.combinations(
+            [value for name, value in x.items() if name.startswith(f"d_{role}")], 2
+        )
+    ),
 }  # fmt: skip
 
 

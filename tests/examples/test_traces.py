@@ -15,7 +15,7 @@ import quickjs
 
 import derivations
 from derivations.__main__ import main
-from derivations.documents import DATA, exact, example_files, inputs_of, read
+from derivations.documents import DATA, NOT_FINITE, exact, example_files, inputs_of, read
 from derivations.examples import DERIVATIONS
 from derivations.recording import OPERATIONS, Step, plain
 from derivations.traces import TRACES, record, trace_text
@@ -40,6 +40,7 @@ FIXED = {
         "num_key_value_heads": "the heads no longer fit the parameters",
     },
     "SA055": {"num_heads": "the key/value heads would no longer have as many heads each"},
+    "SA087": {"heads": "the biases would no longer have as many heads"},
     "SA045": {"without_sink": "the sink is the one key that it leaves out"},
 }
 
@@ -164,6 +165,8 @@ def test_what_is_not_listed_changes_nothing(name, unchecked):
 
 def number(value):
     """Return a value of a trace, as exact as it is written."""
+    if value in NOT_FINITE:
+        return float(value)
     return Fraction(value) if isinstance(value, str) else value
 
 
@@ -222,6 +225,9 @@ def test_the_entries_are_those_of_the_example(name):
                 value = number(trace["steps"][step]["value"])
                 assert isinstance(value, bool) == isinstance(values[place], bool)
                 same = values[place] if group == "inputs" else float(values[place])
+                if isinstance(same, float) and same != same:
+                    assert value != value
+                    continue
                 assert (value if group == "inputs" else float(value)) == same
 
 
