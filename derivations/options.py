@@ -195,7 +195,7 @@ def require_slopes(
     for place, role in enumerate(("query", "key", "value")):
 
         def loss(x: Matrix, place: int = place) -> Real:
-            query, key, value = (*given[:place], x, *given[place + 1 :])
+            query, key, value = (x if one == place else part for one, part in enumerate(given))
             output = attend_with(query, key, value, options).output
             return total(dot(o, d) for o, d in zip(output, d_output, strict=True))
 

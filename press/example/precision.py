@@ -23,7 +23,8 @@ class Precision(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return two tables."""
-        self.env.note_dependency(str(Path(self.env.srcdir, slip_catalog.SOURCE)))
+        for path in slip_catalog.SOURCES:
+            self.env.note_dependency(str(Path(self.env.srcdir, path)))
         node = nodes.Element()
         lines = [*by_size(), "", *by_call()]
         self.state.nested_parse(StringList(lines, source=""), self.content_offset, node)
