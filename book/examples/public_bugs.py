@@ -79,19 +79,6 @@ def attention(
     return mix(weigh(masked_scores(query, key, **keywords)), value)
 
 
-# --- options together -----------------------------------------------------------------------------
-
-
-def cap_after_the_mask(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
-    cap = keywords.pop("soft_cap", None)
-    bias = keywords.pop("bias", 0.0)
-
-    def weigh(scores: Array) -> Array:
-        return softmax(scores + bias if cap is None else cap * np.tanh((scores + bias) / cap))
-
-    return attention(query, key, value, weigh, **keywords)
-
-
 # --- axes, grouped heads --------------------------------------------------------------------------
 
 
@@ -115,17 +102,6 @@ def mask_read_at_the_place_of_a_full_one(
         indices = np.indices((*query.shape[:3], key.shape[2]))
         flat = np.tensordot(steps, indices, axes=1) % mask.size
         keywords["mask"] = mask.ravel()[flat]
-    return attention(query, key, value, **keywords)
-
-
-def masks_repeated_in_another_order_than_heads(
-    query: Array, key: Array, value: Array, **keywords: Any
-) -> Array:
-    mask = np.asarray(keywords.get("mask", True))
-    if query.ndim == 4 and mask.ndim == 4 and mask.shape[1] == 1 and len(mask) > 1:
-        batch, heads = query.shape[:2]
-        repeated = np.repeat(mask[:, 0], heads, axis=0)
-        keywords["mask"] = repeated.reshape(heads, batch, *mask.shape[2:]).swapaxes(0, 1)
     return attention(query, key, value, **keywords)
 
 
@@ -218,15 +194,6 @@ def _within(query: Array, key: Array, window: Any, keywords: dict[str, Any]) -> 
 # --- values ---------------------------------------------------------------------------------------
 
 
-def maximum_that_is_at_least_minus_50000(
-    query: Array, key: Array, value: Array, **keywords: Any
-) -> Array:
-    def weigh(scores: Array) -> Array:
-        return shares(np.exp(scores - scores.max(axis=-1, keepdims=True).clip(-5e4)))
-
-    return attention(query, key, value, weigh, **keywords)
-
-
 def hidden_scores_of_minus_10000(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(
         query, key, value, lambda s: softmax(np.where(np.isneginf(s), -1e4, s)), **keywords
@@ -239,27 +206,11 @@ def hidden_scores_of_minus_100000(query: Array, key: Array, value: Array, **keyw
     )
 
 
-def maximum_of_hidden_scores_too(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
-    scores = scores_of(query, key, **keywords)
-    weights = softmax(scores) * seen_by(*scores.shape[-2:], **keywords)
-    return mix(shares(weights), value)
-
-
 def hidden_scores_not_shifted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     scores, seen = scores_of(query, key, **keywords), masked_scores(query, key, **keywords)
     largest = seen.max(axis=-1, keepdims=True)
     exponentials = np.exp(scores - np.where(np.isinf(largest), 0.0, largest))
     return mix(shares(exponentials * np.isfinite(seen)), value)
-
-
-def zero_times_a_hidden_value(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
-    return np.asarray(softmax(masked_scores(query, key, **keywords)) @ value)
-
-
-def mask_added_to_a_hidden_score(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
-    scores = scores_of(query, key, **keywords)
-    seen = seen_by(*scores.shape[-2:], **keywords)
-    return mix(softmax(scores + np.where(seen, 0.0, -np.inf)), value)
 
 
 def tiles_of_16_keys_that_are_all_hidden(

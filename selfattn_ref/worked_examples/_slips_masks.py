@@ -56,13 +56,27 @@ def _mask_of_the_first_sequence(query: Array, key: Array, value: Array, **keywor
 
 
 @_slip(
+    "a head has the mask of a sequence",
+    "In one flattened axis heads come before sequences, in the other behind them.",
+    "lsdefine/attention-is-all-you-need-keras/issues/36",
+)
+def _mask_of_another_sequence(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    mask = np.asarray(keywords.get("mask", np.True_))
+    if query.ndim == 4 and mask.ndim == 4 and mask.shape[1] == 1:
+        batch, heads = query.shape[:2]
+        place = (np.arange(heads) * batch + np.arange(batch)[:, np.newaxis]) // heads
+        keywords["mask"] = mask[place % len(mask), 0]
+    return attention(query, key, value, **keywords)
+
+
+@_slip(
     "a hidden key has the score 0 and takes part",
     "The scores are multiplied by the mask, or filled with 1e-9 where −1e9 was meant.",
     "awslabs/gluonts/pull/1401",
 )
 def _hidden_scores_are_zero(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     scores = raw_scores(query, key, **keywords)
-    return softmax(scores * visible(scores.shape, keywords)) @ value
+    return softmax(np.where(visible(scores.shape, keywords), scores, 0.0)) @ value
 
 
 @_slip(
@@ -194,6 +208,15 @@ def _by_tiles(query: Array, key: Array, value: Array, row: int, keywords: dict[s
 )
 def _offset_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{**keywords, "offset": 0})
+
+
+@_slip(
+    "the last query sees the last key, whatever the offset",
+    "The causal mask is aligned with the lower right corner of the table.",
+    "pytorch/executorch/issues/22426",
+)
+def _aligned_with_the_last_key(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return attention(query, key, value, **{**keywords, "offset": key.shape[-2] - query.shape[-2]})
 
 
 @_slip("a new query does not see its own key", "The cache is counted before the key is in it.")

@@ -116,6 +116,13 @@ def _scale_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> A
     return attention(query, key, value, **{**keywords, "scale": None})
 
 
+@_slip("with a cap the scale that is given is not used", "The path for a cap has 1/√d_k built in.")
+def _scale_ignored_under_cap(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if keywords.get("soft_cap") is not None:
+        keywords["scale"] = None
+    return attention(query, key, value, **keywords)
+
+
 @_slip(
     "the scores are not capped",
     "One of several paths forgets the cap.",
@@ -154,6 +161,21 @@ def _cap_multiplies_the_score(query: Array, key: Array, value: Array, **keywords
     return attention(query, key, value, **keywords)
 
 
+@_slip(
+    "with a cap hidden keys have the score −cap and take part",
+    "The cap comes after the mask, and turns −∞ into −cap.",
+    "onnx/onnx/issues/7865",
+)
+def _cap_after_mask(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    cap = keywords.pop("soft_cap", None)
+    bias = keywords.pop("bias", 0.0)
+
+    def weigh(scores: Array) -> Array:
+        return softmax((scores if cap is None else tanh_cap(scores, cap)) + bias)
+
+    return attention(query, key, value, weigh, **keywords)
+
+
 @_slip("the bias is not added", "The fast path does not know it.")
 def _bias_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{**keywords, "bias": 0.0})
@@ -177,3 +199,31 @@ def _bias_subtracted(query: Array, key: Array, value: Array, **keywords: Any) ->
 def _bias_before_scale(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     bias = np.asarray(keywords.get("bias", 0.0)) * scale_of(query, keywords)
     return attention(query, key, value, **{**keywords, "bias": bias})
+
+
+@_slip("under a causal mask the bias is not added", "The causal path does not know it.")
+def _bias_dropped_under_causal(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if keywords.get("causal"):
+        keywords["bias"] = 0.0
+    return attention(query, key, value, **keywords)
+
+
+@_slip("with a mask the bias is not added", "The two share one slot, and the mask wins.")
+def _bias_dropped_under_mask(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if "mask" in keywords:
+        keywords["bias"] = 0.0
+    return attention(query, key, value, **keywords)
+
+
+@_slip("with a bias no key is hidden by the mask", "The two share one slot, and the bias wins.")
+def _mask_dropped_under_bias(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    if "bias" in keywords:
+        keywords["mask"] = np.True_
+    return attention(query, key, value, **keywords)
+
+
+@_slip("all heads have the bias of the first", "The bias is read without its axis of heads.")
+def _bias_of_the_first_head(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    bias = np.asarray(keywords.get("bias", 0.0))
+    keywords["bias"] = bias[..., :1, :, :] if bias.ndim > 2 else bias
+    return attention(query, key, value, **keywords)

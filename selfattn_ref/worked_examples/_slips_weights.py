@@ -14,9 +14,10 @@ from selfattn_ref.worked_examples._slip import (
     catalog_of,
     masked_scores,
     mix,
+    raw_scores,
     softmax,
 )
-from selfattn_ref.worked_examples._tolerance import rounded
+from selfattn_ref.worked_examples._tolerance import rounded, visible
 
 CATALOG: list[Slip] = []
 _slip = catalog_of(CATALOG)
@@ -72,6 +73,30 @@ def _maximum_starts_at_zero(query: Array, key: Array, value: Array, **keywords: 
         return _share(np.exp(scores - scores.max(axis=-1, keepdims=True).clip(0.0)))
 
     return attention(query, key, value, weigh, **keywords)
+
+
+@_slip(
+    "where all scores are below −50,000, zeros",
+    "The running maximum starts at a number that stands for −∞.",
+    "flashinfer-ai/flashinfer/issues/4267",
+)
+def _maximum_clamped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    def weigh(scores: Array) -> Array:
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True).clip(-5e4))
+        total = exponentials.sum(axis=-1, keepdims=True)
+        return np.asarray(exponentials / np.where(total == 0, 1.0, total))
+
+    return attention(query, key, value, weigh, **keywords)
+
+
+@_slip(
+    "beside a large hidden score all others vanish",
+    "The maximum is taken of hidden scores, too, and the mask comes after the exponentials.",
+    "allenai/allennlp/pull/437",
+)
+def _hidden_keys_in_the_maximum(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    scores = raw_scores(query, key, **keywords)
+    return mix(_share(softmax(scores) * visible(scores.shape, keywords)), value)
 
 
 @_slip(

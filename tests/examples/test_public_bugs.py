@@ -29,16 +29,13 @@ STEPS = {
 }
 EXPRESSIBLE = [bug for bug in BUGS if "reproduced_by" in bug]
 CAUGHT = first_catches(BUGS)
-# What only calls with several options, four axes, many keys or capabilities can show.
+# What only calls with many keys, capabilities or gradients can show.
 NOT_YET = {
-    *("onnx-cap-after-mask", "tt-metal-mask-batch", "aidotnet-mask-place"),
-    *("attention-keras-mask-order", "gqa-pytorch-queries-summed", "vllm-ascend-mask-512"),
-    *("triton-64-columns", "jax-diagonal", "jax-window-dropped", "aiter-window-tile"),
-    *("flashinfer-clamped-maximum", "transformerlens-sentinel", "deepmd-hidden-overflow"),
-    *("flash-attention-nan-values", "pytorch-nan-masked", "flashinfer-empty-tile"),
-    *("flaggems-strides", "executorch-sum", "nsa-value-width", "levanter-shared-heads"),
-    *("flash-attention-gradient-strides", "hunyuan-lengths", "hunyuan-first-length"),
-    *("tokenspeed-base", "allennlp-hidden-maximum"),
+    *("gqa-pytorch-queries-summed", "vllm-ascend-mask-512", "triton-64-columns", "jax-diagonal"),
+    *("jax-window-dropped", "aiter-window-tile"),
+    *("flashinfer-empty-tile", "flaggems-strides", "executorch-sum"),
+    *("nsa-value-width", "levanter-shared-heads", "flash-attention-gradient-strides"),
+    *("hunyuan-lengths", "hunyuan-first-length", "tokenspeed-base"),
 }
 
 
