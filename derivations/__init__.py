@@ -9,4 +9,6 @@ rounds, to the nearest double.
     python -m derivations --release SA010   enter it in released.json: from now on it is fixed
     python -m derivations --traces DIR      write how every expected value was made, step by step
     python -m derivations --digests         enter the digests in digests.json and traces.json
+    python -m derivations --generated       derive the generated cases and compare
+    python -m derivations --write-generated fill in theirs, and enter new ones in generated.json
 """

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from derivations import generated
 from derivations.documents import (
     DATA,
     LEDGER,
@@ -75,7 +76,19 @@ def main(arguments: Sequence[str], *, data: Path = DATA, ledger: Path = LEDGER) 
     action.add_argument(
         "--digests", action="store_true", help="enter the digests of examples and their traces"
     )
+    action.add_argument(
+        "--generated", action="store_true", help="derive the generated cases and compare"
+    )
+    action.add_argument(
+        "--write-generated", action="store_true", help="fill in the values of the generated cases"
+    )
     options = parser.parse_args(arguments)
+    if options.generated:
+        return 1 if generated.check() else 0
+    if options.write_generated:
+        generated.write()
+        generated.release()
+        return 0
     if options.write:
         return write(options.write, data, ledger)
     if options.release:

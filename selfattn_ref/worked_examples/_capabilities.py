@@ -1,0 +1,79 @@
+"""Keywords that other functions of attention take and `scaled_dot_product_attention` does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: What each capability says, by its keyword.
+CAPABILITIES = {
+    "grouped_heads": "key and value have fewer heads than query: query head h reads head "
+    "h // (H // H_kv)",
+    "window": "(left, right): query i, at p = i + offset, may attend to key j if "
+    "p − left ≤ j ≤ p + right; None: no limit on that side",
+    "query_lengths": "with key_lengths: sequences one after another on the axes of positions; a "
+    "query attends within its own, where causal, window and offset count from its start",
+    "key_lengths": "see query_lengths",
+    "return_log_sum_exp": "the result is (output, log_sum_exp): the natural logarithm of the sum "
+    "of the exponentials of the visible scores, of shape (..., Tq); −∞ for a query without any",
+}
+
+
+def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments that ask for the same output without any capability.
+
+    Parameters
+    ----------
+    arguments : mapping
+        Those of a call, by keyword.
+
+    Returns
+    -------
+    dict
+        Heads are repeated; a window and packed sequences become part of the mask.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.zeros((3, 2))
+    >>> plain({"query": x, "key": x, "value": x, "window": (0, 1)})["mask"]
+    array([[ True,  True, False],
+           [False,  True,  True],
+           [False, False,  True]])
+    """
+    found = {name: x for name, x in arguments.items() if name not in CAPABILITIES}
+    if arguments.get("grouped_heads", False):
+        times = found["query"].shape[-3] // found["key"].shape[-3]
+        for name in ("key", "value"):
+            found[name] = np.repeat(found[name], times, axis=-3)
+    if "query_lengths" not in arguments and arguments.get("window") is None:
+        return found
+    seen = _seen(arguments, found["query"].shape[-2], found["key"].shape[-2])
+    mask = found.get("mask")
+    found["mask"] = seen if mask is None else seen & mask
+    for name in ("causal", "offset"):  # they are in the mask
+        found.pop(name, None)
+    return found
+
+
+def _seen(arguments: Mapping[str, Any], queries: int, keys: int) -> NDArray[np.bool_]:
+    """Return which key each query sees by sequences, window and causal."""
+    query_lengths = np.asarray(arguments.get("query_lengths", [queries]))
+    key_lengths = np.asarray(arguments.get("key_lengths", [keys]))
+    # For each position its sequence, and its place in it.
+    of_query, of_key = (np.repeat(np.arange(len(n)), n) for n in (query_lengths, key_lengths))
+    places = np.arange(queries) - (np.cumsum(query_lengths) - query_lengths)[of_query]
+    places = (places + arguments.get("offset", 0))[:, None]
+    others = np.arange(keys) - (np.cumsum(key_lengths) - key_lengths)[of_key]
+    left, right = arguments.get("window") or (None, None)
+    seen = of_query[:, None] == of_key
+    if arguments.get("causal", False):
+        seen = seen & (others <= places)
+    if left is not None:
+        seen = seen & (others >= places - left)
+    if right is not None:
+        seen = seen & (others <= places + right)
+    return np.asarray(seen)

@@ -1,0 +1,343 @@
+"""Large cases, which a rule generates from a seed: what only a test wants to read.
+
+Their inputs are made when they are asked for; of the expected values some entries are known. The
+page "Generated cases" states the rule, which any language can follow.
+
+>>> from selfattn_ref import scaled_dot_product_attention
+>>> from selfattn_ref.worked_examples import generated
+>>> call = generated.load("G1-17x17").call
+>>> {name: x.shape for name, x in call.arguments.items()}
+{'query': (2, 3, 17, 64), 'key': (2, 3, 17, 64), 'value': (2, 3, 17, 64)}
+>>> call.test(scaled_dot_product_attention)
+G1-17x17 checked: scaled_dot_product_attention(query, key, value) agrees (... numbers, ...)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from selfattn_ref.worked_examples._calls import Call, read_only
+from selfattn_ref.worked_examples._comparison import Tolerance
+
+__all__ = ["Case", "arrays", "calls", "checksum", "load", "mix", "names"]
+
+Integers = NDArray[np.int64]
+
+UNIT = 64  # every number is a whole number of 64ths
+_FILE = resources.files("selfattn_ref.worked_examples") / "data" / "generated.json"
+_EXPECTED = Tolerance(0.0, 2.0**-53)  # each is the nearest double
+_CONVENTIONS = {
+    "cap-before-bias": "The cap bounds what queries and keys give, and the bias arrives whole: "
+    "this library.",
+    "cap-after-bias": "The cap bounds the sum of score and bias.",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Case:
+    """A generated case: its recipe, and the call that it makes.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"G1-17x17"``: permanent, and so are its numbers.
+    purpose : str
+        The faults that it is there for.
+    recipe : mapping
+        What the rule needs: seed, sizes and options.
+    call : Call
+        The call, with its known entries.
+    """
+
+    name: str
+    purpose: str
+    recipe: Mapping[str, Any]
+    call: Call
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.purpose}"
+
+
+def names() -> tuple[str, ...]:
+    """Return the name of every generated case, in order.
+
+    Examples
+    --------
+    >>> names()[0]
+    'G1-17x17'
+    """
+    return tuple(_recipes())
+
+
+def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
+    """Return a generated case; its arrays are made anew each time.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    function : str, optional
+        The function that its call is of: one that takes what `scaled_dot_product_attention` does.
+
+    Returns
+    -------
+    Case
+        The case and its call, whose arrays are read-only.
+
+    Raises
+    ------
+    ValueError
+        If there is no such case.
+    """
+    if name not in _recipes():
+        raise ValueError(f"no generated case has the name {name!r}; names() lists them")
+    recipe = _recipes()[name]
+    known = {part: np.asarray(rows, np.intp) for part, rows in recipe["entries"].items()}
+    several = len(known) > 1
+    rows = (*recipe["lead"], recipe["queries"])
+    shapes = {"output": (*rows, recipe["value_width"]), "log_sum_exp": rows}
+
+    def answer(suffix: str) -> Any:
+        values = {n: read_only(np.asarray(recipe["expected"][n + suffix], float)) for n in known}
+        return MappingProxyType(values) if several else values["output"]
+
+    expected = answer("")
+    answers = {}
+    if recipe["bias"] and "soft_cap" in recipe["options"]:
+        answers = dict(zip(_CONVENTIONS, (expected, answer("_cap_after_bias")), strict=True))
+    call = Call(
+        example=name,
+        number=0,
+        function=function,
+        arguments=MappingProxyType({**arrays(recipe), **_options(recipe)}),
+        kind="convention" if answers else "value",
+        expected=expected,
+        conventions=MappingProxyType(answers),
+        raises=None,
+        because=MappingProxyType(_CONVENTIONS if answers else {}),
+        tolerance=_EXPECTED,
+        rows=MappingProxyType({}),
+        entries=known if several else known["output"],
+        shape=shapes if several else shapes["output"],
+    )
+    return Case(name, recipe["purpose"], MappingProxyType(recipe), call)
+
+
+def calls(function: str = "scaled_dot_product_attention") -> Iterator[Call]:
+    """Yield the call of every generated case, one at a time, to hold one in memory.
+
+    Parameters
+    ----------
+    function : str, optional
+        As in `load`.
+
+    Yields
+    ------
+    Call
+        A call of which some entries are known: see `Call`.
+    """
+    for name in names():
+        yield load(name, function).call
+
+
+@cache
+def _recipes() -> dict[str, dict[str, Any]]:
+    document = json.loads(_FILE.read_text(encoding="utf-8"))
+    return {case["name"]: case for case in document["cases"]}
+
+
+def _options(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    options = dict(recipe["options"])
+    if "window" in options:
+        options["window"] = tuple(options["window"])
+    for name in ("query_lengths", "key_lengths"):
+        if name in options:
+            options[name] = read_only(np.asarray(options[name], np.intp))
+    return options
+
+
+# --- the rule -------------------------------------------------------------------------------------
+
+
+def mix(x: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return the numbers mixed: the last step of MurmurHash3, modulo 2³².
+
+    >>> mix(np.array([1]))
+    array([1364076727], dtype=uint32)
+    """
+    mixed: NDArray[Any] = np.asarray(x).astype(np.uint32)
+    mixed = (mixed ^ (mixed >> 16)) * np.uint32(0x85EBCA6B)
+    mixed = (mixed ^ (mixed >> 13)) * np.uint32(0xC2B2AE35)
+    return np.asarray(mixed ^ (mixed >> 16))
+
+
+def checksum(array: NDArray[Any]) -> int:
+    """Return Σ (2i + 1) nᵢ modulo 2³², where nᵢ is entry i in 64ths, a boolean 0 or 1.
+
+    An entry of −∞ counts as −2³¹.
+    """
+    if array.dtype == np.bool_:
+        n = array.astype(np.int64).ravel()
+    else:
+        n = np.where(np.isfinite(array), array * UNIT, -(2.0**31)).astype(np.int64).ravel()
+    odd = 2 * np.arange(n.size, dtype=np.uint64) + 1
+    return int((n.astype(np.uint64) * odd).sum() & 0xFFFFFFFF)
+
+
+def arrays(recipe: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return the arrays that the rule makes of a recipe, by keyword.
+
+    Parameters
+    ----------
+    recipe : mapping
+        As `Case.recipe`.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        `query`, `key` and `value`, and `mask` and `bias` if the recipe has them.
+    """
+    r, rule = recipe, _Rule(recipe)
+    made: dict[str, NDArray[Any]] = {
+        "query": (rule.query() / UNIT).reshape(*r["lead"], r["queries"], r["width"]),
+        "key": (rule.key() / UNIT).reshape(*rule.key_lead, r["keys"], r["width"]),
+        "value": (rule.value() / UNIT).reshape(*rule.key_lead, r["keys"], r["value_width"]),
+    }
+    if r["mask"]:
+        made["mask"] = rule.mask()
+    if r["bias"]:
+        made["bias"] = rule.bias()
+    return {name: read_only(array) for name, array in made.items()}
+
+
+class _Rule:
+    """The rule in whole numbers, on arrays of shape (batch, heads, positions, columns)."""
+
+    def __init__(self, recipe: Mapping[str, Any]) -> None:
+        self.recipe = recipe
+        self.queries, self.keys = recipe["queries"], recipe["keys"]
+        self.batch, self.heads = ([1, 1] + recipe["lead"])[-2:]
+        self.key_heads = recipe["key_heads"]
+        self.key_lead = [*recipe["lead"][:-1], self.key_heads] if recipe["lead"] else []
+        j = np.arange(self.keys)
+        border = recipe["step"] * ((j + 1) // recipe["step"])
+        near = j + 1 - border <= 2
+        self.pattern = np.where(near, border, j)
+        self.at_border = near | (j == self.keys - 1)
+
+    def words(self, stream: int, index: Integers) -> Integers:
+        """Return the words of a stream at some places: 32 bits each."""
+        key = mix(np.array([8 * self.recipe["seed"] + stream]))
+        return mix(key + index.astype(np.uint32)).astype(np.int64)
+
+    def flat(self, *shape: int) -> Integers:
+        return np.arange(np.prod(shape, dtype=np.int64)).reshape(shape)
+
+    def key_words(self, rows: Integers, width: int) -> Integers:
+        return self.words(1, rows[..., None] * width + np.arange(width))
+
+    def key(self) -> Integers:
+        first = self.flat(self.batch, self.key_heads)[..., None] * (self.keys + 1)
+        words = self.key_words(first + self.pattern, self.recipe["width"])
+        ordinary = 4 * ((words >> 28) - 8)
+        key = np.where(self.at_border[:, None], 64 - 128 * (words >> 31), ordinary)
+        if self.recipe["level"]:
+            key[..., -1] = -128 * UNIT
+        return self._loud(key)
+
+    def value(self) -> Integers:
+        shape = (self.batch, self.key_heads, self.keys, self.recipe["value_width"])
+        words = self.words(3, self.flat(*shape))
+        return self._loud((96 + (words >> 27)) * (1 - 2 * (words >> 26 & 1)))
+
+    def _loud(self, x: Integers) -> Integers:
+        """Return the rows with those of keys that are hidden from a whole sequence 256 times."""
+        if not self.recipe["loud"]:
+            return x
+        hidden = np.arange(self.keys) >= self._visible_keys(np.arange(self.batch)[:, None])
+        return np.where(hidden[:, None, :, None], 256 * x, x)
+
+    def _visible_keys(self, sequence: Integers) -> Integers:
+        return np.asarray(self.keys - 3 - 7 * sequence)
+
+    def query(self) -> Integers:
+        r = self.recipe
+        b = np.arange(self.batch)[:, None, None]
+        h = np.arange(self.heads)[:, None]
+        rows = self.flat(self.batch, self.heads, self.queries)
+        group = b * self.key_heads + h // (self.heads // self.key_heads)
+        words = self.key_words(group * (self.keys + 1) + self.targets(rows), r["width"])
+        size = r["sharpness"] + (self.words(2, self.flat(*words.shape)) >> 29)
+        query = size * (1 - 2 * (words >> 31))
+        if r["level"]:
+            query[..., -1] = 64 * UNIT
+        return np.asarray(query)
+
+    def targets(self, rows: Integers) -> Integers:
+        """Return the border whose keys each row points at."""
+        r = self.recipe
+        step, last = r["step"], self.keys - 1
+        i = np.arange(self.queries)
+        low, high = self.limits()
+        whole = self.keys // step
+        final = whole if self.keys - whole * step <= 2 else whole + 1
+        first = np.maximum(low + step - 2, 0) // step
+        end = np.where(high == last, final, (high + 1) // step)
+        swept = first + rows % np.maximum(end - first + 1, 1)
+        number = np.broadcast_to(np.maximum(np.minimum(swept, end), 0), rows.shape)
+        if r["options"].keys() & {"causal", "window", "query_lengths"}:
+            number = np.where(i % 3 == 0, np.maximum(end, 0), number)
+            number = np.where(i % 3 == 1, np.maximum(np.minimum(first, end), 0), number)
+        return np.asarray(np.where(number > whole, last, number * step))
+
+    def limits(self) -> tuple[Integers, Integers]:
+        """Return the first and the last key that each query may see, before any mask."""
+        options = self.recipe["options"]
+        query_lengths = np.asarray(options.get("query_lengths", [self.queries]))
+        key_lengths = np.asarray(options.get("key_lengths", [self.keys]))
+        of = np.repeat(np.arange(len(query_lengths)), query_lengths)
+        start = (np.cumsum(key_lengths) - key_lengths)[of]
+        place = np.arange(self.queries) - (np.cumsum(query_lengths) - query_lengths)[of]
+        place = place + options.get("offset", 0) + start
+        low, high = start, start + key_lengths[of] - 1
+        left, right = options.get("window") or (None, None)
+        if left is not None:
+            low = np.maximum(low, place - left)
+        if right is not None:
+            high = np.minimum(high, place + right)
+        if options.get("causal", False):
+            high = np.minimum(high, place)
+        return low, high
+
+    def shaped(self, axes: str) -> tuple[int, ...]:
+        sizes = {"1": 1, "b": self.batch, "h": self.heads, "q": self.queries, "k": self.keys}
+        return tuple(sizes[axis] for axis in axes)
+
+    def mask(self) -> NDArray[np.bool_]:
+        r = self.recipe
+        shape = self.shaped(r["mask"])
+        if "q" not in r["mask"]:
+            sequence = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
+            return np.asarray(np.arange(self.keys) < self._visible_keys(sequence)) & np.ones(
+                shape, bool
+            )
+        i, j = np.arange(self.queries)[:, None], np.arange(self.keys)
+        mask = self.words(4, self.flat(*shape)) >> 30 != 0
+        mask &= ~((i % 4 == 1) & (j < r["hidden_first"]))
+        if r["hidden_rows"]:
+            mask &= i % 5 != 3
+        return np.asarray(mask)
+
+    def bias(self) -> NDArray[np.float64]:
+        words = self.words(5, self.flat(*self.shaped(self.recipe["bias"])))
+        bias = ((words >> 26) - 32) / UNIT
+        return np.where((words & 7) == 0, -np.inf, bias) if self.recipe["holes"] else bias
