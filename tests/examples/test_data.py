@@ -75,6 +75,7 @@ class TestFiles:
         assert {path.name for path in DATA.iterdir()} == {
             *(f"{name}.json" for name in DOCUMENTS),
             "digests.json",
+            "generated.json",
             "schema.json",
             "trace.schema.json",
             "traces.json",

@@ -1,6 +1,7 @@
 """The generated cases: one rule in several languages, proved values, and faults that they catch."""
 
 import json
+import pickle
 from functools import cache
 from pathlib import Path
 
@@ -136,6 +137,10 @@ class TestUse:
     def test_calls_come_one_at_a_time(self):
         first = next(iter(generated.calls("streaming_attention")))
         assert (first.function, first.example) == ("streaming_attention", generated.names()[0])
+
+    def test_a_copy_is_the_call(self):
+        call = case("G1-5x1").call
+        assert np.array_equal(pickle.loads(pickle.dumps(call)).expected, call.expected)
 
     def test_what_is_not_a_case_is_refused(self):
         with pytest.raises(ValueError, match="no generated case has the name 'G1-x'"):
