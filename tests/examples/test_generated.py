@@ -106,10 +106,10 @@ class TestExpected:
             derived.nearest_double(derived.iv.mpf([1, 2]))
 
     @EVERY_CASE
-    def test_the_library_agrees_in_double_and_single(self, name):
+    def test_the_library_agrees_in_every_dtype_of_numpy(self, name):
         call = case(name).call
         asked = plain(call.arguments)
-        for dtype in (np.float64, np.float32):
+        for dtype in (np.float64, np.float32, np.float16):
             given = {
                 n: x.astype(dtype) if n in ("query", "key", "value") else x
                 for n, x in asked.items()
