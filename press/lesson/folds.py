@@ -14,11 +14,15 @@ class aside(nodes.General, nodes.Element):  # type: ignore[misc]
     """An admonition of the class "dropdown"."""
 
 
+def is_folded(node: nodes.Node) -> bool:
+    """Tell whether a node is an admonition that is to become an aside."""
+    return isinstance(node, nodes.admonition) and "dropdown" in node["classes"]
+
+
 def fold_asides(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Take the admonitions of the class "dropdown" for asides."""
-    for admonition in list(doctree.findall(nodes.admonition)):
-        if "dropdown" in admonition["classes"]:
-            admonition.replace_self(aside("", *admonition.children))
+    for admonition in list(doctree.findall(is_folded)):
+        admonition.replace_self(aside("", *admonition.children))
 
 
 def html(text: str) -> Callable[[HTML5Translator, nodes.Element], None]:

@@ -8,7 +8,7 @@ from sphinx_exercise.nodes import solution_node
 from sphinx_proof.nodes import proof_node
 
 from press.lesson.exercises import EXERCISES
-from press.lesson.folds import aside
+from press.lesson.folds import aside, is_folded
 from press.markup import raw
 from press.math.text import words
 from press.site.contents import is_lesson, level_of
@@ -33,7 +33,7 @@ def minutes(doctree: nodes.document) -> int:
 
     def count(node: nodes.Node) -> None:
         nonlocal words, looks
-        if isinstance(node, SKIPPED):
+        if isinstance(node, SKIPPED) or is_folded(node):
             return
         if isinstance(node, nodes.literal_block | nodes.math_block | nodes.figure | nodes.table):
             looks += 1

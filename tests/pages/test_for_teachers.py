@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from docutils import nodes
 
+from press.lesson.opening import minutes
 from tests.pages.sources import BOOK
 
 TEXT = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
@@ -23,3 +25,9 @@ def test_the_minutes_of_a_lesson_add_up(length, title, minutes):
 
 def test_there_are_lessons_of_both_lengths():
     assert {length for length, _, _ in LESSONS} == {45, 90}
+
+
+@pytest.mark.parametrize("kind, length", [("note", 20), ("dropdown", 5)])
+def test_what_is_folded_takes_no_time_before_its_fold_is_made(kind, length):
+    text = nodes.paragraph(text="word " * 4000)
+    assert minutes(nodes.section("", nodes.admonition("", text, classes=[kind]))) == length
