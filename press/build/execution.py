@@ -25,7 +25,7 @@ from press.site.scope import is_partial
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT_CACHES = 4
-TIMEOUT = 120  # seconds a cell may take, as in _config.yml
+TIMEOUT = 120  # seconds a cell may take
 # What this process may use: a container has fewer than the machine.
 CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 WORKERS = CORES + 1  # a kernel waits for a moment while it starts and ends
@@ -89,7 +89,10 @@ def has_cells(page: Path) -> bool:
 
 
 def prepare(app: Sphinx, config: Config) -> None:
-    """Point the kernels at the package and the cache at a folder of its own per fingerprint."""
+    """Point the kernels at the package and the cache at a folder of its own per fingerprint.
+
+    A cell has as much time in the kernels of Sphinx as in those that run beside it.
+    """
     root = Path(app.srcdir)
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))  # for autodoc
@@ -101,6 +104,7 @@ def prepare(app: Sphinx, config: Config) -> None:
     for old in oldest_first[:-KEPT_CACHES]:
         shutil.rmtree(old)
     config.nb_execution_cache_path = str(cache)
+    config.nb_execution_timeout = TIMEOUT
 
 
 def changed(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
