@@ -17,15 +17,13 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 from lxml import html
 
+from press.site.policy import POLICY
+
 Page = Any  # lxml's element of a whole page
 
 # What a browser fetches by itself. A link that a reader may follow is another matter.
 FETCHED = (("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"))
 FETCHED_RELATIONS = {"stylesheet", "preload", "icon", "modulepreload", "preconnect"}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self'; connect-src 'self'"
-)
 LOADING = "preceding::*[self::script or self::link or self::style or self::img]"
 
 

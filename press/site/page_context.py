@@ -17,6 +17,7 @@ from press.site.addresses import base_of, public_path
 from press.site.citation import work_of
 from press.site.commit import released
 from press.site.contents import entry_of, is_lesson, level_of, parts_seen_from, question_of
+from press.site.policy import POLICY
 from selfattn_ref import __version__ as version
 
 
@@ -62,7 +63,7 @@ def set_head(
 ) -> None:
     """Tell the head of a page its description, its address and what it loads."""
     title, base = str(app.config.html_title), base_of(app.config)
-    context["book_title"] = title
+    context["book_title"], context["policy"] = title, POLICY
     context["promise"] = describe(doctree)
     description = context["promise"] or f"{context.get('title')}, {title}"
     context["description"] = html.escape(description)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from press.build.check_html import POLICY, check_frames, check_site
+from press.build.check_html import check_frames, check_site
+from press.site.policy import POLICY
 
 GOOD = """<!doctype html><html><head><link rel="stylesheet" href="style.css"></head><body>
 <main id="top"><h1 id="title">Title</h1>

@@ -14,8 +14,8 @@ from pygments.lexers import JavascriptLexer
 from pygments.token import Comment, String
 
 import selfattn_ref
-from press.build.check_html import POLICY
 from press.site import citation, commit
+from press.site.policy import POLICY
 from tests.pages.sources import BOOK, ROOT
 
 VERSION = selfattn_ref.__version__

@@ -5,11 +5,12 @@ import random
 
 import pytest
 
-from press.build.check_html import POLICY, check_frames
+from press.build.check_html import check_frames
 from press.build.server import serving
 from press.measure.budgets import BUDGETS
 from press.measure.examine import examine
 from press.measure.visit import Visit
+from press.site.policy import POLICY
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
 GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
