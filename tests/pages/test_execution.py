@@ -32,6 +32,8 @@ class TestFingerprint:
             "book/figures/charts.py",
             "book/figures/palette.py",
             "book/reference/other_libraries.py",
+            "press/extension.py",
+            "derivations/cases.py",
             "requirements.txt",
         ],
     )
