@@ -14,7 +14,7 @@ COMMANDS = {
     "measure": "measure.site",
     "lighthouse": "measure.lighthouse",
     "latex": "measure.latex",
-    "pdf": "edition.printed",
+    "pdf": "edition.pdf",
     "site": "edition.published",
     "release": "edition.release",
     "publish": "edition.publish",

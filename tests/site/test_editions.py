@@ -9,7 +9,8 @@ from lxml import html
 
 from press.build.book import SITE
 from press.build.check_html import check_site
-from press.edition import combined, printed, published
+from press.edition import combined, published
+from press.edition.pdf import CUT, SHEET, moment, places, print_book
 
 LESSON = "causal/masking.html"
 PAGES = (
@@ -30,7 +31,7 @@ def tab(browser):
 @pytest.fixture(scope="module")
 def made(tab, tmp_path_factory):
     draft = tmp_path_factory.mktemp("edition") / "book.html"
-    return printed.print_book(tab, SITE, combined.read(SITE, PAGES), draft)
+    return print_book(tab, SITE, combined.read(SITE, PAGES), draft)
 
 
 @pytest.fixture
@@ -87,11 +88,11 @@ class TestCombined:
         book = combined.read(SITE, PAGES)
         monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
         book.date = "2026/11/22"
-        assert printed.moment(book).isoformat() == "2026-11-22T00:00:00+00:00"
+        assert moment(book).isoformat() == "2026-11-22T00:00:00+00:00"
         book.date = "2026"
-        assert printed.moment(book).isoformat() == "2026-01-01T00:00:00+00:00"
+        assert moment(book).isoformat() == "2026-01-01T00:00:00+00:00"
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-        assert printed.moment(book).isoformat() == "1970-01-02T00:00:00+00:00"
+        assert moment(book).isoformat() == "1970-01-02T00:00:00+00:00"
 
 
 class TestPdf:
@@ -110,7 +111,7 @@ class TestPdf:
         assert all("/FontFile2" in one or "/FontFile3" in one for one in fonts)
 
     def test_every_link_leads_to_a_place_in_it_or_to_another_site(self, pdf):
-        names = printed.places(pdf)
+        names = places(pdf)
         links = [note for page in pdf.pages for note in page.get("/Annots", [])]
         inside = [str(link.Dest)[1:] for link in links if "/Dest" in link]
         outside = [str(link.A.URI) for link in links if "/A" in link]
@@ -119,7 +120,7 @@ class TestPdf:
         assert all(re.match("https?://", address) for address in outside)
 
     def test_labels_are_those_of_the_web(self, pdf):
-        names = printed.places(pdf)
+        names = places(pdf)
         main = page_of_site(LESSON).find(".//main")
         labels = {one for one in main.xpath(".//@id") if one.startswith(("thm-", "ex-", "fig-"))}
         labels = {one for one in labels if not one.endswith(("-cite", "-answer"))}
@@ -131,14 +132,14 @@ class TestPdf:
             titles = {one.title: [two.title for two in one.children] for one in outline.root}
             (part,) = (one for one in outline.root if one.title == "Causal masking")
             assert part.children[0].children[0].title == "The rule"
-            assert str(part.children[0].destination)[1:] in printed.places(pdf)
+            assert str(part.children[0].destination)[1:] in places(pdf)
         assert titles["Causal masking"] == ["The causal mask"]
         assert "The causal mask" in titles["Solutions"]
         assert list(titles)[:2] == ["Contents", "Self-attention, computed"]
         assert list(titles)[-2:] == ["Solutions", "Index"]
 
     def test_its_contents_name_the_sheets_that_the_links_lead_to(self, pdf, tab):
-        names = printed.places(pdf)
+        names = places(pdf)
         shown = {
             (link.get_attribute("href") or "")[1:]: link.inner_text()
             for link in tab.locator(".toc .at, .to-solution .at, .entries .at").all()
@@ -184,12 +185,12 @@ class TestSheets:
     )
     def test_what_is_cut_off_is_noticed(self, tab, style, cut):
         assert tab.context.browser is not None
-        page = tab.context.browser.new_page(viewport=printed.SHEET)
+        page = tab.context.browser.new_page(viewport=SHEET)
         style = f"width: 300px; white-space: nowrap; {style}"
         page.set_content(
             f'<article id="one"><p style="{style}">too wide {"and wider " * 20}</p></article>'
         )
-        assert [one[:13] for one in page.evaluate(printed.CUT)] == cut
+        assert [one[:13] for one in page.evaluate(CUT)] == cut
         page.close()
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
