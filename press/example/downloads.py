@@ -9,7 +9,8 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from derivations.traces import write_traces
-from press.example.notebook import written
+from press.example.notebook import cells_of
+from press.lesson.notebook import written
 from press.site.addresses import base_of
 from press.site.citation import Work
 from press.site.library import FOLDER, archive, build_wheel, install
@@ -52,7 +53,8 @@ def write_notebook(app: Sphinx, name: str, work: Work) -> None:
     """Put the notebook of an example into the site, before `write_files` looks for it."""
     path = Path(app.outdir, FOLDER, f"{name}.ipynb")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(written(name, install(base_of(app.config)), work), "utf-8")
+    cells = list(cells_of(name, install(base_of(app.config)), work))
+    path.write_text(written(cells, name.lower()), "utf-8")
 
 
 def buttons(name: str, *, runs: bool = True) -> str:

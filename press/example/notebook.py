@@ -6,10 +6,10 @@ It computes what the build computes before a page says that the library agrees, 
 from collections.abc import Iterator
 from typing import Any
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from press.example.snippets import tested
+from press.lesson.notebook import install_cell
 from press.site.citation import Work
 from selfattn_ref.worked_examples import load, recipes
 
@@ -18,10 +18,7 @@ def cells_of(name: str, install: str, work: Work) -> Iterator[Any]:
     """Yield the cells of the notebook of an example."""
     example = load(name)
     yield new_markdown_cell(f"# {name}: {example.title}\n\n{example.why}\n\n{work.url}".rstrip())
-    yield new_code_cell(
-        f"# Once, where it is not installed: remove the first two characters of the next line.\n"
-        f"# %{install}"
-    )
+    yield install_cell(install)
     yield new_code_cell(
         "import selfattn_ref\nfrom selfattn_ref.worked_examples import load\n\n"
         f'example = load("{name}")\n'
@@ -50,14 +47,3 @@ def cells_of(name: str, install: str, work: Work) -> Iterator[Any]:
             f"        print(call.test({mine}))"
         )
     yield new_markdown_cell(f"## Cite it\n\n{work.sentence()}\n\n```bibtex\n{work.bibtex()}\n```")
-
-
-def written(name: str, install: str, work: Work) -> str:
-    """Return the notebook of an example as text, the same in every build."""
-    cells = list(cells_of(name, install, work))
-    for number, cell in enumerate(cells):
-        cell["id"] = f"{name.lower()}-{number}"
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.validate(notebook)
-    return str(nbformat.writes(notebook)) + "\n"

@@ -53,15 +53,6 @@ def write_sources(root: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-# Numbers
-
-
-# Tables
-
-
-# The page
-
-
 def agreement(data: Mapping[str, Any]) -> str:
     """Compute every expected value with the library, and return how near the results are.
 
@@ -256,9 +247,6 @@ class WorkedExamplePage(SphinxDirective):
         found = documents(root)
         pages = {doc.removeprefix("book/") for doc in self.env.found_docs}
         return page(found[name], pages, found, base_of(self.config))
-
-
-# Links
 
 
 def around(

@@ -7,7 +7,7 @@ draws or checks behind the scenes is no part of it; a figure is attached as a pi
 import base64
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -289,6 +289,24 @@ def picture(drawing: str) -> str:
     )
 
 
+def install_cell(line: str) -> Any:
+    """Return the cell that installs the library, with which every notebook begins."""
+    return new_code_cell(
+        "# Once, where it is not installed: remove the first two characters of the next line.\n"
+        f"# %{line}"
+    )
+
+
+def written(cells: Sequence[Any], name: str) -> str:
+    """Return a notebook as text, the same in every build: a cell is known by its number."""
+    for number, cell in enumerate(cells):
+        cell["id"] = f"{name}-{number}"[-64:]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.validate(notebook)
+    return str(nbformat.writes(notebook)) + "\n"
+
+
 def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
     """Return the cells of the notebook of a lesson."""
     writer = Writer(app, page)
@@ -299,10 +317,7 @@ def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
     writer.say(question and f"*{question}*", work.sentence())
     writer.end()
     writer.cells += [
-        new_code_cell(
-            "# Once, where it is not installed: remove the first two characters of the next line.\n"
-            f"# %{install(base_of(app.config))}"
-        ),
+        install_cell(install(base_of(app.config))),
         new_code_cell(f"import numpy as np\n\n{PRINTING}"),
     ]
     writer.read(top[1:2])  # what one will do and needs
@@ -316,12 +331,6 @@ def write(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put the notebook of a lesson beside its page."""
     if not is_lesson(page):
         return
-    cells = cells_of(app, doctree, page)
-    for number, cell in enumerate(cells):
-        cell["id"] = f"{page.rpartition('/')[2]}-{number}"[-64:]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.validate(notebook)
     path = Path(app.outdir, app.builder.get_target_uri(page)).with_suffix(".ipynb")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
+    path.write_text(written(cells_of(app, doctree, page), page.rpartition("/")[2]), "utf-8")
