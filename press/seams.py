@@ -254,15 +254,21 @@ class Cache(JupyterCacheBase):  # type: ignore[misc]  # it has no types
     def truncate_caches(self) -> None:
         """Drop nothing; press/build/execution.py drops whole caches."""
 
-    def missing(self, page: int) -> str | None:
-        """Return the key under which the result of a page is not; drop one that was cut short."""
+    def missing(self, page: int, anew: bool = False) -> str | None:
+        """Return the key under which the result of a page is not; drop one that was cut short.
+
+        With `anew`, drop any.
+        """
         _, key = self.create_hashed_notebook(self.get_project_notebook(page).nb)
         try:
-            self.get_cache_bundle(NbCacheRecord.record_from_hashkey(key, self.db).pk)
+            kept = NbCacheRecord.record_from_hashkey(key, self.db).pk
+            self.get_cache_bundle(kept)
+            if not anew:
+                return None
+            self.remove_cache(kept)
         except (KeyError, ValueError):
             shutil.rmtree(self._get_notebook_path_cache(key).parent, ignore_errors=True)
-            return f"{key}"
-        return None
+        return f"{key}"
 
 
 class Worker(ExecutionWorkerLocalMProc):  # type: ignore[misc]  # it has no types

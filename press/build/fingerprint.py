@@ -9,7 +9,6 @@ from platform import python_version
 # What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
 DEPENDENCIES = (
     *("selfattn_ref", "book/figures", "book/reference/other_libraries.py"),
-    *("press", "derivations"),  # of which the page on architecture counts and draws the modules
     "requirements.txt",
 )
 # The build makes the first from the data, which is an input itself; editors make the others.

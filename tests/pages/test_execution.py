@@ -3,9 +3,12 @@
 import shutil
 
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook, writes
 
 from press.build.book import INPUTS
+from press.build.execution import READS_CODE
 from press.build.fingerprint import DEPENDENCIES, fingerprint
+from press.seams import Cache
 from tests.pages.sources import ROOT
 
 
@@ -32,8 +35,6 @@ class TestFingerprint:
             "book/figures/charts.py",
             "book/figures/palette.py",
             "book/reference/other_libraries.py",
-            "press/extension.py",
-            "derivations/cases.py",
             "requirements.txt",
         ],
     )
@@ -64,3 +65,17 @@ class TestFingerprint:
 
     def test_what_the_cells_depend_on_is_an_input_of_the_build(self):
         assert all(any(d == i or d.startswith(f"{i}/") for i in INPUTS) for d in DEPENDENCIES)
+
+
+def test_a_result_is_kept_unless_the_page_is_to_be_executed_anew(tmp_path):
+    cache, page = Cache(tmp_path / "cache"), tmp_path / "page.ipynb"
+    page.write_text(writes(new_notebook(cells=[new_code_cell("1 + 1", execution_count=1)])))
+    number = cache.add_nb_to_project(f"{page}").pk
+    key = cache.missing(number)
+    cache.cache_notebook_file(page)
+    assert cache.missing(number) is None
+    assert cache.missing(number, anew=True) == cache.missing(number) == key
+
+
+def test_the_page_that_shows_the_code_of_the_project_is_executed_anew():
+    assert READS_CODE in (ROOT / "book" / "reference" / "architecture.md").read_text("utf-8")
