@@ -23,6 +23,13 @@ def promise_of(doctree: nodes.document) -> str:
     return " ".join(found[1].split()) if found else ""
 
 
+def is_spare(node: nodes.Node) -> bool:
+    """Tell whether a node is the plain form of an output that is shown in another one."""
+    return isinstance(node, nodes.container) and (
+        node.get("mime_type") == "text/plain" and len(node.parent) > 1
+    )
+
+
 def minutes(doctree: nodes.document) -> int:
     """Return how long a first reading takes, in steps of five minutes.
 
@@ -33,7 +40,7 @@ def minutes(doctree: nodes.document) -> int:
 
     def count(node: nodes.Node) -> None:
         nonlocal words, looks
-        if isinstance(node, SKIPPED) or is_folded(node):
+        if isinstance(node, SKIPPED) or is_folded(node) or is_spare(node):
             return
         if isinstance(node, nodes.literal_block | nodes.math_block | nodes.figure | nodes.table):
             looks += 1

@@ -31,3 +31,12 @@ def test_there_are_lessons_of_both_lengths():
 def test_what_is_folded_takes_no_time_before_its_fold_is_made(kind, length):
     text = nodes.paragraph(text="word " * 4000)
     assert minutes(nodes.section("", nodes.admonition("", text, classes=[kind]))) == length
+
+
+def test_an_output_in_two_forms_takes_the_time_of_one():
+    forms = [
+        nodes.container("", *(nodes.literal_block() for _ in range(n)), mime_type=kind)
+        for n, kind in ((40, "text/plain"), (20, "text/html"))
+    ]
+    assert minutes(nodes.container("", *forms)) == 10
+    assert minutes(nodes.container("", forms[0])) == 20
