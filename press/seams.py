@@ -190,10 +190,10 @@ def equations(env: Env) -> dict[str, str]:
     return {label: at[0] for label, at in env.domains["math"].data["objects"].items()}
 
 
-def disconnect(app: Sphinx, packages: Iterable[str]) -> None:
-    """Take out what some packages do at events."""
-    for listeners in app.events.listeners.values():
-        for listener in list(listeners):
+def disconnect(app: Sphinx, packages: Iterable[str], event: str = "") -> None:
+    """Take out what some packages do at an event, or at all."""
+    for name, listeners in app.events.listeners.items():
+        for listener in list(listeners) if event in ("", name) else ():
             if (listener.handler.__module__ or "").partition(".")[0] in packages:
                 app.disconnect(listener.id)
 

@@ -114,6 +114,7 @@ def changed(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     """Read again the pages that are to be previewed, whatever the times of the files say."""
     if is_partial(app):
         seams.keep_numbers(app)
+        seams.disconnect(app, {"sphinx"}, "html-collect-pages")  # the sources of the library
     pages: list[str] = app.config.reread
     return pages
 

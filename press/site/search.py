@@ -7,7 +7,6 @@ solutions by their text.
 """
 
 import json
-import pickle
 import re
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from press.math.text import plain
 from press.seams import STATEMENTS
 from press.site.addresses import EXAMPLE
 from press.site.contents import parts, question_of
-from press.site.scope import is_partial
+from press.site.scope import is_whole
 from press.site.sources import CHECKED_BY
 
 SILENT = (
@@ -209,12 +208,8 @@ def collect(app: Sphinx, doctree: nodes.document, page: str) -> None:
 def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the index as a script that hands it over: a copy on a disk can load no other file."""
     entries: dict[str, list[Entry]] = seams.memory(app.env).pop("search_entries", {})
-    if exception or app.builder.format != "html":
+    if not is_whole(app, exception):
         return
-    kept = Path(app.doctreedir, "search_entries.pickle")
-    if is_partial(app):
-        entries = pickle.loads(kept.read_bytes()) | entries
-    kept.write_bytes(pickle.dumps(entries))
     part_of = {app.config.master_doc: ""}
     part_of |= {page: name for name, pages in parts(app.env) for page in pages}
     pages = [
