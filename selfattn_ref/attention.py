@@ -89,8 +89,8 @@ def scaled_dot_product_attention(
     value, :math:`B` the largest bias and :math:`S` the largest
     :math:`|\text{scale}| \sum_k |q_{ik} k_{jk}|`, all in size; :math:`\varepsilon` is the spacing
     of the numbers after 1. A `soft_cap` adds :math:`7 \varepsilon S` to :math:`E`. A 16-bit result
-    is rounded once more. This is the theorem "Rounding in attention" of the page "Long
-    sequences"; typical errors are much smaller.
+    is rounded once more. This is the theorem "Rounding in attention" in the chapter on
+    long sequences; typical errors are much smaller.
 
     References
     ----------

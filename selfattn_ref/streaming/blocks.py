@@ -101,7 +101,7 @@ def streaming_attention(
 
     The error is bounded as that of `scaled_dot_product_attention`, with :math:`6 M` more in the
     parentheses of :math:`E` for :math:`M + 1` blocks of keys: see the theorem "Rounding in
-    attention" of the page "Long sequences".
+    attention" in the chapter on long sequences.
 
     References
     ----------

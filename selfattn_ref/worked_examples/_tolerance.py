@@ -1,6 +1,6 @@
 r"""How far a computed entry may be from the expected one, by the dtype in which it was computed.
 
-Attention. The bound is the theorem "Rounding in attention" of the page "Long sequences":
+Attention. The bound is the theorem "Rounding in attention" in the chapter on long sequences:
 :math:`(e^E - 1)\,V`, where :math:`V` is the largest value in size that the query of a row may
 attend to and :math:`E` adds up what each step may lose; see `exponent`. It holds for any order of
 summation, any tiles, and as many merges as there are keys less one.
