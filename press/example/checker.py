@@ -151,10 +151,9 @@ def _digits(values: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def _by_row(limits: NDArray[Any]) -> list[float]:
-    """Return one limit for all entries, or one for each row: the bound knows no columns."""
+    """Return one limit for all entries, one for each row, or one for each entry."""
     rows: NDArray[Any] = limits[..., :1] if limits.ndim else limits
-    assert np.all(limits == rows)
-    written = _digits(rows, 13).ravel().tolist()
+    written = _digits(rows if np.all(limits == rows) else limits, 13).ravel().tolist()
     return written[:1] if len(set(written)) == 1 else written
 
 
