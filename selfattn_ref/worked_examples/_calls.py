@@ -244,10 +244,10 @@ class Call:
             default it follows from the dtype of the result and from what the function is given.
             For attention it is the bound
             :math:`(e^E - 1)\,V` of the theorem "Rounding in attention" (in the chapter on
-            long sequences), which a right function fits in any order of summation: :math:`V` is the largest value
-            in size that the query may attend to, and :math:`E` is the spacing of the numbers of
-            the dtype after 1, times a number that grows with the keys, with the terms of a dot
-            product, and with the scores. As many merges as keys less one are assumed. What the
+            long sequences), which a right function fits in any order of summation: :math:`V` is
+            the largest value in size that the query may attend to, and :math:`E` is the spacing
+            of the numbers of the dtype after 1, times a number that grows with the keys, with the
+            terms of a dot product, and with the scores. As many merges as keys less one are assumed. What the
             inputs lose if they are rounded to the dtype is added. A float16 or bfloat16 result
             has to come from arithmetic in float32; its weights and its entries may each be
             rounded once to the dtype. Softmax and log-sum-exp have the same :math:`E`, and so
