@@ -241,8 +241,10 @@ class TestAccusations:
             query, key, value = call.args
             with np.errstate(invalid="ignore"):
                 scores = raw_scores(query, key, **call.kwargs)
-                seen = visible(scores.shape, call.kwargs)
-                result = softmax(np.where(seen, scores, 1e-9)) @ value
+            if np.isinf(scores).any():  # of which 0 times a bias of −∞ makes NaN
+                continue
+            seen = visible(scores.shape, call.kwargs)
+            result = softmax(np.where(seen, scores, 1e-9)) @ value
             for dtype in (np.float64, np.float32):
                 assert "hidden-scores-are-zero" in accused(call.check, result.astype(dtype))
 
