@@ -20,7 +20,7 @@ from tests.examples import wrong_kernels
 CASES = {case["name"]: case for case in derived.read()}
 EVERY_CASE = pytest.mark.parametrize("name", CASES)
 JAVASCRIPT = Path(__file__).with_name("generate.js").read_text("utf-8")
-SMALL = 30_000  # entries that a slow language may make in a test
+SMALL = 60_000  # entries that a slow language may make in a test
 
 
 @cache
