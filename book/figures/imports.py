@@ -18,9 +18,16 @@ def modules(root: Path, folders: Iterable[str]) -> dict[str, Path]:
 
 
 def imported(name: str, path: Path) -> Iterator[str]:
-    """Yield what a module may import by name, wherever in it the import stands."""
+    """Yield what a module may import by name, wherever in it the import stands.
+
+    What is imported for the reader of types alone, under TYPE_CHECKING, is never run.
+    """
     package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    tree = ast.parse(path.read_text("utf-8"))
+    for block in (node for node in tree.body if isinstance(node, ast.If)):
+        if isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
+            tree.body.remove(block)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

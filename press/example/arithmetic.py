@@ -13,7 +13,7 @@ NOT_FULL = 1 / 3  # a number that nobody writes in full, as e to the power of �
 
 
 def short(value: float) -> str:
-    """Write a number with four decimals, or more if it is nearly whole; a tiny one as a power."""
+    """Write a number with four decimals; more if it is small or nearly whole, or as a power."""
     value = float(value)
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "∞" if value > 0 else "−∞"
@@ -23,16 +23,22 @@ def short(value: float) -> str:
         text = f"{mantissa} × 10<sup>{int(exponent)}</sup>"
     else:
         nearly = abs(value) > 0.5 and 1e-12 < rest < 5e-5
-        digits = 1 - math.floor(math.log10(rest)) if nearly else 4
+        digits = 1 - math.floor(math.log10(rest)) if nearly else decimals(value)
         text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
         text = "0" if text == "-0" else text
     return text.replace("-", "−")
 
 
+def decimals(value: float) -> int:
+    """Return how many decimals a number is written with."""
+    return 6 if abs(value) < 0.01 else 4
+
+
 def equals(*values: float, residue: float = 1e-12) -> str:
     """Return how a line with these numbers goes on: "=" if they are written in full, else "≈"."""
     exact = all(
-        abs(round(value, 4) - value) <= max(residue, 1e-12 * abs(value)) for value in values
+        abs(round(value, decimals(value)) - value) <= max(residue, 1e-12 * abs(value))
+        for value in values
     )
     return "=" if exact else "≈"
 

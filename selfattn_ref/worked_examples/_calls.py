@@ -34,6 +34,9 @@ from selfattn_ref.worked_examples._trial import attempt, is_refusal
 
 _REFERENCE = re.compile(r"(?P<name>[a-z_]+)(\[(?P<index>\w+|\d+:\d+)\])?|\[(?P<row>[a-z_]+)\]")
 
+# What a call asks of modules that need calls themselves: they enter it here.
+ABOVE: dict[str, Callable[..., Any]] = {}
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Call:
@@ -209,10 +212,8 @@ class Call:
 
     def _good_calls(self) -> tuple[Call, ...]:
         """Return the calls of the same example and function that have a result."""
-        from selfattn_ref.worked_examples._files import load  # which needs calls
-
-        return tuple(c for c in load(self.example).calls
-                     if c.function == self.function and c.raises is None)  # fmt: skip
+        every = ABOVE["calls of an example"](self.example)
+        return tuple(c for c in every if c.function == self.function and c.raises is None)
 
     def refused(self, function: Callable[..., Any]) -> Agreement:
         """Return that a function refuses this call, which it must, or raise a mismatch."""
@@ -247,13 +248,14 @@ class Call:
             long sequences), which a right function fits in any order of summation: :math:`V` is
             the largest value in size that the query may attend to, and :math:`E` is the spacing
             of the numbers of the dtype after 1, times a number that grows with the keys, with the
-            terms of a dot product, and with the scores. As many merges as keys less one are assumed. What the
-            inputs lose if they are rounded to the dtype is added. A float16 or bfloat16 result
-            has to come from arithmetic in float32; its weights and its entries may each be
-            rounded once to the dtype. Softmax and log-sum-exp have the same :math:`E`, and so
-            have the gradients of attention, carried on through the backward pass. For every other
-            function it is :math:`8\,\varepsilon \max(1, \max |\text{expected}|)`. The tolerance
-            of the example is added to each.
+            terms of a dot product, and with the scores. As many merges as keys less one are
+            assumed. What the inputs lose if they are rounded to the dtype is added. A float16 or
+            bfloat16 result has to come from arithmetic in float32; its weights and its entries
+            may each be rounded once to the dtype. Softmax and log-sum-exp have the same
+            :math:`E`, and so have the gradients of attention, carried on through the backward
+            pass. For every other function it is
+            :math:`8\,\varepsilon \max(1, \max |\text{expected}|)`. The tolerance of the example
+            is added to each.
 
         Returns
         -------
@@ -392,10 +394,8 @@ class Call:
         self, result: Any, found: Mapping[str, Comparison], within: Tolerance | None = None
     ) -> WorkedExampleMismatch:
         """Return the error that says how a result differs and what slips are consistent with it."""
-        from selfattn_ref.worked_examples._naming import Candidates  # which needs calls
-
         judge = self.judge(within)
-        candidates = Candidates()
+        candidates = ABOVE["candidates"]()
         candidates.see(self, judge, result, right=False)
         slips = candidates.names
         lines = [*judge.differences(found, result)]

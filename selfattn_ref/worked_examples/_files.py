@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from selfattn_ref.worked_examples import generated
-from selfattn_ref.worked_examples._calls import Call, find, read_call, read_only
+from selfattn_ref.worked_examples._calls import ABOVE, Call, find, read_call, read_only
 from selfattn_ref.worked_examples._comparison import Tolerance
 from selfattn_ref.worked_examples._digest import content_id, digest
 from selfattn_ref.worked_examples._example import (
@@ -173,6 +173,9 @@ copyreg.pickle(WorkedExample, lambda example: (load, (example.id,)))
 copyreg.pickle(Call, lambda call: (_call, (call.example, call.number)))
 
 
+ABOVE["calls of an example"] = lambda example_id: load(example_id).calls
+
+
 def _call(example_id: str, number: int) -> Call:
     if example_id in generated.names():
         return generated.load(example_id).call
@@ -190,22 +193,12 @@ def _nearest(unknown: str, count: int = 3) -> list[str]:
 
 @cache
 def _read(example_id: str) -> WorkedExample:
-    try:
-        return _parsed(example_id)
-    except (ValueError, KeyError, TypeError) as error:
-        told = f"{type(error).__name__}: {error}"
-        raise ValueError(f"the file {example_id}.json is damaged: {told}") from error
-
-
-def _parsed(example_id: str) -> WorkedExample:
     content = file_content(example_id)
     try:
         return _understood(example_id, content)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"{_DATA / example_id}.json is damaged, install the package again: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        told = f"{type(error).__name__}: {error}"
+        raise ValueError(f"the file {example_id}.json is damaged: {told}") from error
 
 
 def _understood(example_id: str, content: bytes) -> WorkedExample:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from selfattn_ref.worked_examples._calls import Call
+from selfattn_ref.worked_examples._calls import ABOVE, Call
 from selfattn_ref.worked_examples._claims import CAPABILITIES
 from selfattn_ref.worked_examples._comparison import as_numbers, off_by
 from selfattn_ref.worked_examples._judge import Judge
@@ -70,6 +70,9 @@ class Candidates:
 
         self._exact = [slip for slip in self._exact if explains(slip, dtype)]
         self._near = [slip for slip in self._near if not single and explains(slip, wider)]
+
+
+ABOVE["candidates"] = Candidates
 
 
 def _is_asked(call: Call) -> bool:

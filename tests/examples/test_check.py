@@ -104,7 +104,7 @@ class TestLoading:
     )
     def test_a_damaged_file_is_named(self, monkeypatch, content, said):
         monkeypatch.setattr(_files, "file_content", lambda name: content)
-        with pytest.raises(ValueError, match=rf"SA001\.json is damaged, .* again: {said}"):
+        with pytest.raises(ValueError, match=rf"SA001\.json is damaged: {said}"):
             _files._read.__wrapped__("SA001")
 
 

@@ -155,13 +155,15 @@ class TestVerdicts:
         ]
         for key, check, answer in checks:
             for dtype, kind in DTYPES.items():
-                limits = np.reshape(engine.run("limits", name, key, dtype), answer.shape)
+                told = np.array(engine.run("limits", name, key, dtype), dtype=float)
+                limits = np.where(np.isinf(told), 1.0, told).reshape(answer.shape)
                 for factor in (0.999, 1.001):
                     sign = random.choice([-1, 1], answer.shape)
                     share = random.choice([0, 0.5, factor], answer.shape)
                     share.flat[random.integers(share.size)] = factor
                     off = share * limits * sign
-                    result = np.asarray(answer + off).astype(kind)
+                    with np.errstate(over="ignore"):
+                        result = np.asarray(answer + off).astype(kind)
                     said = agrees(check, result)[:2]
                     own = verdict(engine.judge(name, key, result, dtype))[:2]
                     assert own[0] == said[0], (key, dtype)
