@@ -269,7 +269,8 @@ def log_sum_exp_in_two_bases(inputs: Inputs) -> Expected:
 
     def or_infinite(results: Vector, infinity: float) -> Vector:
         pairs = zip(results, inputs["mask"], strict=True)
-        return [because(infinity, *row) if x is None else x for x, row in pairs]
+        nothing = Words(says="every key is hidden: there is nothing to add up")
+        return [because(infinity, *row, words=nothing) if x is None else x for x, row in pairs]
 
     return {
         "log_sum_exp_all": [log_sum_exp(row) for row in inputs["scores"]],
