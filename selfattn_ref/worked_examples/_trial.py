@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Function = Callable[..., Any]
 
 _AGAIN = "differs when called again"
+RAISES = "it raises"
 
 
 class Trial(NamedTuple):
@@ -69,7 +70,10 @@ def attempt(
         trial.faults.append(f"  {_AGAIN}: a later call writes to the memory of its output")
     trial.faults.extend(test.again(_AGAIN, before))
     for name, given in in_layouts(call, before):
-        trial.faults.extend(test.again(f"differs for {name} inputs", given))
+        faults = test.again(f"differs for {name} inputs", given)
+        # Not every library has strides below zero: who says so has not computed anything wrong.
+        if not (name == "reversed" and RAISES in "".join(faults)):
+            trial.faults.extend(faults)
     return trial
 
 
@@ -115,7 +119,7 @@ class _Test(NamedTuple):
         try:
             result = _asked(call, self.function, arrays)
         except Exception as error:
-            return [f"  {how}: it raises {type(error).__name__}: {error}"]
+            return [f"  {how}: {RAISES} {type(error).__name__}: {error}"]
         two = "query" in arrays and arrays["query"].ndim > call.arguments["query"].ndim
         faults = self._compared(how, result, two)
         if faults:
@@ -136,7 +140,7 @@ class _Test(NamedTuple):
             result = _asked(self.judge.call, self.function, arrays)
             opposite = _opposite(result, tuple(self.judge.allowances))
         except Exception as error:
-            return [f"  {how}: it raises {type(error).__name__}: {error}"]
+            return [f"  {how}: {RAISES} {type(error).__name__}: {error}"]
         return self._compared(how, opposite, False)
 
     def _compared(self, how: str, result: Any, two: bool) -> list[str]:

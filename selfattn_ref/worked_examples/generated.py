@@ -181,7 +181,7 @@ def mix(x: NDArray[Any]) -> NDArray[np.uint32]:
 
 
 def checksum(array: NDArray[Any]) -> int:
-    """Return Σ (2i + 1) nᵢ modulo 2³², where nᵢ is entry i in 64ths, a boolean 0 or 1.
+    """Return Σ (2i + 1) n[i] modulo 2³², where n[i] is entry i in 64ths, a boolean 0 or 1.
 
     An entry of −∞ counts as −2³¹.
     """
