@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: What each capability says, by its keyword.
+#: What each capability says, by its keyword. A function is asked about one only if its signature
+#: has the keyword.
 CAPABILITIES = {
     "grouped_heads": "key and value have fewer heads than query: query head h reads head "
     "h // (H // H_kv)",
@@ -22,13 +24,31 @@ CAPABILITIES = {
 }
 
 
-def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that ask for the same output without any capability.
+def rest(needed: Collection[str], claims: Collection[str]) -> set[str]:
+    """Return the capabilities of a call that a function is asked about; the others go.
+
+    Where packed sequences go, so does a window, which counts within each. A window beside packed
+    sequences cannot go: a mask would be in its place, which has no agreed form there.
+    """
+    capable = {*needed} & {*CAPABILITIES}
+    kept = capable & {*claims}
+    packed = {"query_lengths", "key_lengths"}
+    if capable & packed and not packed <= kept:
+        kept -= packed | {"window"}
+    elif capable & packed and "window" in capable - kept:
+        return set()
+    return kept
+
+
+def plain(arguments: Mapping[str, Any], keep: Collection[str] = ()) -> dict[str, Any]:
+    """Return arguments that ask for the same output without capabilities, or without some.
 
     Parameters
     ----------
     arguments : mapping
         Those of a call, by keyword.
+    keep : collection of str, optional
+        Capabilities that stay; see `rest`.
 
     Returns
     -------
@@ -44,12 +64,13 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
            [False,  True,  True],
            [False, False,  True]])
     """
-    found = {name: x for name, x in arguments.items() if name not in CAPABILITIES}
-    if arguments.get("grouped_heads", False):
+    found = {name: x for name, x in arguments.items() if name in keep or name not in CAPABILITIES}
+    if arguments.get("grouped_heads", False) and "grouped_heads" not in keep:
         times = found["query"].shape[-3] // found["key"].shape[-3]
         for name in ("key", "value"):
             found[name] = np.repeat(found[name], times, axis=-3)
-    if "query_lengths" not in arguments and arguments.get("window") is None:
+    masks = {"query_lengths", "window"} - {*keep}
+    if all(arguments.get(name) is None for name in masks):
         return found
     seen = _seen(arguments, found["query"].shape[-2], found["key"].shape[-2])
     mask = found.get("mask")
@@ -57,6 +78,23 @@ def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("causal", "offset"):  # they are in the mask
         found.pop(name, None)
     return found
+
+
+def reduced(call: Any, claims: Collection[str]) -> Any:
+    """Return a call without the capabilities that a function lacks, if it has others of it."""
+    kept = rest(call.kwargs, claims)
+    if not kept or kept == {*call.kwargs} & {*CAPABILITIES}:
+        return call
+    less = replace(call, arguments=plain(call.arguments, kept))
+    if "return_log_sum_exp" in kept or "return_log_sum_exp" not in call.kwargs:
+        return less
+
+    def output(of: Any) -> Any:
+        return of["output"] if isinstance(of, Mapping) else of
+
+    conventions = {name: output(answer) for name, answer in call.conventions.items()}
+    parts = {name: output(getattr(call, name)) for name in ("expected", "entries", "shape")}
+    return replace(less, conventions=conventions, **parts)
 
 
 def _seen(arguments: Mapping[str, Any], queries: int, keys: int) -> NDArray[np.bool_]:

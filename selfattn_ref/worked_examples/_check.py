@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from selfattn_ref.worked_examples import adapters
-from selfattn_ref.worked_examples._claims import CAPABILITIES, OPTIONS
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES
+from selfattn_ref.worked_examples._claims import OPTIONS
 from selfattn_ref.worked_examples._report import FAILED, Outcome, Report, report
 from selfattn_ref.worked_examples._selection import ATTENTION, are_known, selected
 from selfattn_ref.worked_examples._shell import CannotRunError

@@ -6,11 +6,10 @@ import inspect
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES
+
 #: The options of attention. Each is a keyword.
 OPTIONS = ("mask", "bias", "scale", "soft_cap", "causal", "offset")
-
-#: What a function is asked about only if its signature has the keyword; see `Call`.
-CAPABILITIES = ("grouped_heads", "window", "query_lengths", "key_lengths", "return_log_sum_exp")
 
 # What other libraries call these; the first to be found is proposed.
 _OTHER_NAMES = {

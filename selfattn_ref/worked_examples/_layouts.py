@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from selfattn_ref.worked_examples._claims import CAPABILITIES
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES
 
 if TYPE_CHECKING:
     from selfattn_ref.worked_examples._calls import Call

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from selfattn_ref.worked_examples._calls import ABOVE, Call
-from selfattn_ref.worked_examples._claims import CAPABILITIES
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES
 from selfattn_ref.worked_examples._comparison import as_numbers, off_by
 from selfattn_ref.worked_examples._judge import Judge
 from selfattn_ref.worked_examples._slip import Slip, attention

@@ -17,6 +17,7 @@ import numpy as np
 
 import selfattn_ref
 from selfattn_ref.worked_examples._calls import Call
+from selfattn_ref.worked_examples._capabilities import reduced
 from selfattn_ref.worked_examples._claims import OPTIONS, claimed, lacking
 from selfattn_ref.worked_examples._comparison import (
     Tolerance,
@@ -403,6 +404,7 @@ class _Runner:
 
     def ask(self, call: Call) -> Outcome:
         """Make a call that has a result, and return what came of it."""
+        call = reduced(call, self.claims or ())
         unasked = self.unasked(call)
         if unasked:
             return unasked

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from selfattn_ref.worked_examples._claims import CAPABILITIES, OPTIONS, suggestions
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES
+from selfattn_ref.worked_examples._claims import OPTIONS, suggestions
 from selfattn_ref.worked_examples.slips import SLIPS
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from functools import cache
 
 from selfattn_ref.worked_examples import _slips_masks, _slips_scores, _slips_weights
 from selfattn_ref.worked_examples._calls import Call
-from selfattn_ref.worked_examples._claims import CAPABILITIES
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES
 from selfattn_ref.worked_examples._files import cases
 from selfattn_ref.worked_examples._slip import Array, Slip
 
