@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from derivations.documents import fingerprint, read
-from press.example import checker, downloads, slip_catalog, snippets, trace
+from press.example import checker, downloads, sheets, slip_catalog, snippets, trace
 from press.example.data import DATA, documents, shape
 from press.example.tables import decimals, shown, tables, whole, wide
 from press.example.text import curled, powers, prose
@@ -195,6 +195,7 @@ def page(
         *card(data, pages, found, base),
         raw(downloads.buttons(data["id"], runs=not data.get("withdrawn"))),
         raw(checker.link(data["id"])),
+        *sheets.section_of(data),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section(
             "expected",

@@ -16,7 +16,7 @@ from sphinx.util import logging
 from press.markup import ancestors
 from press.site.theme import copy_script
 
-SCRIPTS = Path(__file__).parents[2] / "book" / "figures" / "live"
+FIGURES = Path(__file__).parents[2] / "book" / "figures"
 LIVE = re.compile(r'data-live="(\w+)"')
 
 logger = logging.getLogger(__name__)
@@ -51,14 +51,17 @@ class Figures(SphinxPostTransform):
 
 def copy_scripts(app: Sphinx) -> None:
     """Put the scripts of the figures into the site."""
-    for script in SCRIPTS.glob("*.js"):
-        copy_script(script, Path(app.outdir, "_static", "live", script.name))
+    for script in (*FIGURES.glob("*.js"), *FIGURES.glob("live/*.js")):
+        copy_script(script, Path(app.outdir, "_static", script.relative_to(FIGURES)))
 
 
 def load_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Name the scripts of the figures on a page, what they share first."""
-    drawings = doctree.findall(nodes.raw) if doctree else ()
-    names = sorted({name for drawing in drawings for name in LIVE.findall(drawing.astext())})
-    context["figure_scripts"] = [f"live/{name}.js" for name in ("live", *names) if names]
+    drawings = [node.astext() for node in doctree.findall(nodes.raw)] if doctree else []
+    names = sorted({name for drawing in drawings for name in LIVE.findall(drawing)})
+    scripts = [f"live/{name}.js" for name in ("live", *names) if names]
+    if any("data-sheet=" in drawing for drawing in drawings):
+        scripts.append("sheet.js")
+    context["figure_scripts"] = scripts

@@ -1,0 +1,252 @@
+"""The Sheet: all of attention in one picture, with real numbers, that a script lets one question.
+
+Each entry stands where its row and its column meet: X at the left, the matrices above what they
+make, the keys above the scores, the values above the output. Python draws all of it, so that it is
+complete without the script, on paper and in a notebook.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from book.figures.canvas import text_width
+from book.figures.charts import Drawing
+from selfattn_ref import attention_weights, causal_mask, scaled_scores
+
+Array = NDArray[Any]
+MOST = 8  # columns of a matrix
+SHORT = 4  # letters of a head that fits above a cell; longer ones stand upright
+#: Of each matrix its letter and its role, which has a color.
+LETTERS = {
+    "x": ("X", ""),
+    "w_query": ("W<sub>Q</sub>", ""),
+    "w_key": ("W<sub>K</sub>", ""),
+    "w_value": ("W<sub>V</sub>", ""),
+    "query": ("Q", "query"),
+    "key": ("K", "key"),
+    "value": ("V", "value"),
+    "bias": ("bias", ""),
+    "scores": ("scores", "score"),
+    "weights": ("weights", "weight"),
+    "output": ("output", "context"),
+}
+CELL, GAP = 1.95, 0.7  # widths in rem of a cell and between matrices, as in the stylesheet
+NOTHING = 1e-9  # what two orders of summation may differ by
+SIZE = 13.5  # pixels of its letters, where a rem is 18 pixels
+WIDTHS = (30, 36, 42, 47, 54, 60)  # at which the stylesheet puts all matrices in one row
+
+
+@dataclass(frozen=True)
+class Sheet(Drawing):
+    """Attention of one head, entry by entry.
+
+    `given` has either `x` with `w_query`, `w_key` and `w_value`, or `x` alone, which is then query,
+    key and value in one, or `query`, `key` and `value`; and `bias` and `mask` if there are any.
+    `options` are scale, soft_cap, causal and offset. `slips` are what can be broken, by name: what
+    it does and which examples catch it.
+    """
+
+    name: str  # what is shown, such as the id of an example
+    given: Mapping[str, Array]
+    title: str
+    rows: Sequence[str]  # what the queries are called
+    columns: Sequence[str]  # what the keys are called
+    features: Sequence[str] = ()  # what the columns of x are called
+    outputs: Sequence[str] = ()  # what the columns of the output are called
+    options: Mapping[str, Any] = field(default_factory=dict)
+    slips: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def html(self) -> str:  # type: ignore[override]
+        """The drawing and what the script has to know."""
+        arrays = self.arrays()
+        given = {name: _plain(array) for name, array in self.given.items()}
+        facts = {
+            "given": given,
+            "rows": self.rows,
+            "columns": self.columns,
+            "features": self.features,
+            "outputs": self.outputs,
+            "options": self.options,
+            "slips": self.slips,
+        }
+        inside = json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
+        bands = "".join(self._band(arrays, band) for band in self._bands())
+        heads = [*self.rows, *self.columns, *(self.features if "w_query" in given else ())]
+        names = 0.5 + max(text_width(name, SIZE, bold=True) for name in heads) / 18
+        wide = next((width for width in WIDTHS if width >= self._width(arrays, names)), None)
+        return (
+            f'<div class="whole{f" at-{wide}" if wide else ""}" data-sheet="{escape(self.name)}"'
+            f' style="--names:{names:.1f}rem;--count:{self._cells(arrays)}">'
+            f'<script type="application/json">{inside}</script>'
+            f'<div class="bands">{bands}</div></div>'
+        )
+
+    def arrays(self) -> dict[str, Array]:
+        """Compute every array, each of two axes; a hidden entry is NaN."""
+        arrays = dict(self.given)
+        for role in ("query", "key", "value"):
+            if role not in arrays:
+                x = arrays["x"]
+                arrays[role] = x @ arrays[f"w_{role}"] if f"w_{role}" in arrays else x
+        scores = scaled_scores(arrays["query"], arrays["key"], scale=self.options.get("scale"))
+        if cap := self.options.get("soft_cap"):
+            scores = cap * np.tanh(scores / cap)
+        scores = scores + self.given.get("bias", 0.0)
+        seen = np.broadcast_to(self.given.get("mask", np.True_), scores.shape)
+        if self.options.get("causal"):
+            seen = seen & causal_mask(*scores.shape, offset=self.options.get("offset", 0))
+        weights = attention_weights(scores, mask=seen)
+        return arrays | {
+            "scores": np.where(seen, scores, np.nan),
+            "weights": np.where(seen, weights, np.nan),
+            "output": weights @ arrays["value"],
+        }
+
+    # The drawing
+
+    def _width(self, arrays: Mapping[str, Array], names: float) -> float:
+        """Return how wide it is in rem, if all matrices stand beside each other."""
+        below = [column[0] for band in self._bands() for column in band if column[0] in arrays]
+        heads = 3 if "w_query" in self.given else 2
+        return self._cells(arrays) * CELL + heads * names + len(below) * GAP
+
+    def _cells(self, arrays: Mapping[str, Array]) -> int:
+        """Return how many columns the lower row of matrices has."""
+        bands = [column[0] for band in self._bands() for column in band]
+        return sum(arrays[name].shape[1] for name in bands if name in arrays)
+
+    def _bands(self) -> list[list[tuple[str, str]]]:
+        """Return what stands together on a narrow screen: matrices, each with the one above it."""
+        roles = ("query", "key", "value")
+        after = [[("bias", "")], [("scores", "key")], [("weights", "")], [("output", "value")]]
+        if "x" not in self.given:
+            return [[("query", "")], *after]
+        if "w_query" not in self.given:
+            return [[("x", "")], *after[:1], [("scores", "x")], *after[2:3], [("output", "x")]]
+        return [[("x", "")], [(role, f"w_{role}") for role in roles], *after]
+
+    def _band(self, arrays: Mapping[str, Array], band: Sequence[tuple[str, str]]) -> str:
+        """Write matrices that stand together; the first has the names of the rows."""
+        columns = []
+        for place, (name, above) in enumerate(band):
+            if name not in arrays:
+                continue
+            rows = self.rows if place == 0 else ()
+            of_key = name == "scores"  # it stands above the scores on its side
+            names = self.features if above.startswith("w_") else () if of_key else self.columns
+            top = ""
+            if above:
+                names = names if place == 0 else ()
+                top = self._matrix(above, arrays[above], names, below=False, turned=of_key)
+            columns.append(
+                f'<div class="column">{top}{self._matrix(name, arrays[name], rows)}</div>'
+            )
+        return f'<div class="band">{"".join(columns)}</div>' if columns else ""
+
+    def _matrix(
+        self,
+        name: str,
+        array: Array,
+        rows: Sequence[str],
+        *,
+        below: bool = True,
+        turned: bool = False,
+    ) -> str:
+        """Write a matrix as a table, with names of its rows if there are any; or transposed."""
+        letter, role = LETTERS[name]
+        title = f"{letter}ᵀ" if turned else self._title(name) if below else letter
+        heads = self.columns if turned else self._heads(name)
+        largest = 1.0 if name == "weights" else float(np.nanmax(np.abs(array), initial=0))
+        values = array.T if turned else array
+        # Where all matrices stand in one row, the first has the names for all.
+        own = ' class="own"' if below else ""
+        lines = []
+        for i, row in enumerate(values):
+            head = f'<th scope="row"{own}>{escape(rows[i])}</th>' if rows else ""
+            cells = (
+                cell(name, (j, i) if turned else (i, j), float(value), largest)
+                for j, value in enumerate(row)
+            )
+            lines.append(f"<tr>{head}{''.join(cells)}</tr>")
+        top = "".join(f'<th scope="col"><span>{escape(one)}</span></th>' for one in heads)
+        corner = f"<td{own}></td>" if rows else ""
+        tall = any(len(one) > SHORT for one in heads)
+        look = ' class="tall"' if tall else ""
+        thead = f"<thead{look}><tr>{corner}{top}</tr></thead>"
+        color = f' style="--role:var(--{role})"' if role else ""
+        return (
+            f'<table data-matrix="{name}"{color}><caption>{title}</caption>'
+            f"{thead if heads else ''}<tbody>{''.join(lines)}</tbody></table>"
+        )
+
+    def _heads(self, name: str) -> Sequence[str]:
+        """Return what stands above the columns of a matrix."""
+        if name == "output" and "w_query" not in self.given and "x" in self.given:
+            return self.features
+        heads = {"x": self.features, "weights": self.columns, "output": self.outputs}
+        return heads.get(name, ())
+
+    def _title(self, name: str) -> str:
+        letter = LETTERS[name][0]
+        if f"w_{name}" in self.given:
+            return f"{letter} = X {LETTERS[f'w_{name}'][0]}"
+        value = "X" if "value" not in self.given and "w_value" not in self.given else "V"
+        rules = {
+            "bias": "is added",
+            "scores": self._rule(),
+            "weights": "softmax of each row",
+            "output": f"weights {value}",
+        }
+        return f"{letter}<small>{rules[name]}</small>" if name in rules else letter
+
+    def _rule(self) -> str:
+        """Return how the scores are made, in letters."""
+        whole = "x" in self.given and "w_query" not in self.given
+        width = next(self.given[n] for n in ("w_query", "query", "x") if n in self.given).shape[1]
+        scale = self.options.get("scale")
+        text = "X Xᵀ" if whole else "Q Kᵀ"
+        root = math.isqrt(width)
+        if scale is None and width > 1:
+            text += f" ÷ {root}" if root**2 == width else f" ÷ √{width}"
+        elif scale is not None and scale != 1:
+            text += f" × {scale:g}"
+        cap = self.options.get("soft_cap")
+        return (
+            text + (f", cap {cap:g}" if cap else "") + (" + bias" if "bias" in self.given else "")
+        )
+
+
+def cell(array: str, at: tuple[int, int], value: float, largest: float) -> str:
+    """Write an entry: its number, its place, and how large it is beside the others."""
+    marks = f'data-array="{array}" data-at="{at[0]},{at[1]}"'
+    if np.isnan(value):
+        return f'<td {marks} class="hides"></td>'
+    tint = int(6 + 46 * abs(value) / largest + 0.5) if largest else 6
+    sign = ' class="negative"' if value < -NOTHING else ""
+    return f'<td {marks}{sign} style="--t:{tint}%">{shown(value)}</td>'
+
+
+def shown(value: float) -> str:
+    """Write a number so that it fits a cell: with two decimals, or whole if it is."""
+    size = abs(value)
+    if abs(value - round(value)) < NOTHING:
+        text = str(round(value))
+    else:
+        unit = "0.01" if size < 100 else "0.1" if size < 1000 else "1"
+        text = str(Decimal(value).quantize(Decimal(unit), ROUND_HALF_UP))
+    if size >= 99999.5:
+        text = f"{value:.0e}".replace("e+0", "e")
+    return text.replace("-", "−")
+
+
+def _plain(array: Array) -> list[Any]:
+    plain: list[Any] = (array.astype(int) if array.dtype == bool else array).tolist()
+    return plain

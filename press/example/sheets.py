@@ -1,0 +1,157 @@
+"""The sheets of an example: one for each call of attention that it makes, of one head or sequence.
+
+What is drawn is what the call is given; words and axes come from the data of the arrays that the
+call names. Which slips change something is computed with the catalog.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from docutils import nodes
+
+from book.figures.sheet import MOST, Sheet
+from press.example.axes import heads
+from press.markup import raw, section
+from selfattn_ref.worked_examples import Axis, Call, load, slips
+
+ARRAYS = {
+    "self_attention": ("x", "w_query", "w_key", "w_value"),
+    "scaled_dot_product_attention": ("query", "key", "value"),
+}
+REFERENCE = re.compile(r"(\w+)(?:\[(\w+|\d+:\d+)\])?")
+FIRST = 6  # sheets of an example; one with two sequences and three heads has 42
+OPTIONS = ("scale", "soft_cap", "causal", "offset")
+
+
+def sheets(data: Mapping[str, Any]) -> Iterator[Sheet]:
+    """Yield the sheets of an example, those with the matrices of the roles first."""
+    known: list[Any] = []
+    calls = load(data["id"]).calls
+    for call in sorted(calls, key=lambda call: call.function != "self_attention"):
+        inputs = (x for x in call.arguments.values() if isinstance(x, np.ndarray))
+        finite = all(np.isfinite(x).all() for x in inputs)  # JSON has no word for the others
+        if call.function not in ARRAYS or call.expected is None or not finite:
+            continue
+        for sheet in of_call(call, data):
+            arrays = sheet.arrays()
+            shown = [
+                np.nan_to_num(arrays[name]).round(9).tolist() for name in ("weights", "output")
+            ]
+            narrow = all(array.shape[1] <= MOST for array in arrays.values())
+            if shown not in known and narrow:
+                known.append(shown)
+                yield sheet
+
+
+def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
+    """Return the section of an example with its sheets, the first of them open; or nothing."""
+    drawn = []
+    for number, sheet in enumerate(islice(sheets(data), FIRST)):
+        name = f"sheet-{number + 1}" if number else "sheet"
+        body = f'<div id="{name}">{sheet.html}</div>'
+        title = f"<summary>{html.escape(sheet.title)}</summary>"
+        drawn.append(f'<details class="one"{"" if number else " open"}>{title}{body}</details>')
+    if not drawn:
+        return []
+    return [section("on-one-sheet", raw("".join(drawn)), title=[nodes.Text("On one sheet")])]
+
+
+def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
+    """Yield the sheet of a call, or one for each head and each sequence that it is made for."""
+    references = data["calls"][call.number]["arguments"]
+    names = ARRAYS[call.function]
+    given = {name: np.asarray(call.arguments[name]) for name in names}
+    given |= {name: call.arguments[name] for name in ("mask", "bias") if name in call.arguments}
+    if len({references[name] for name in names}) == 1:  # query, key and value in one
+        given = {"x": given["query"]} | {n: given[n] for n in ("mask", "bias") if n in given}
+    first, last = references[names[0]], references[names[-1]]
+    key = references.get("key", first)
+    labels: dict[str, Any] = {
+        "rows": labels_of(first, data, -2),
+        "columns": labels_of(key, data, -2),
+        "features": labels_of(first, data, -1) if "x" in given else (),
+        "outputs": labels_of(last, data, -1) if "value" in given else (),
+    }
+    options = {name: call.arguments[name] for name in OPTIONS if name in call.arguments}
+    words = is_named(first, data)
+    queries, keys = (len(labels[name]) for name in ("rows", "columns"))
+    sizes = f"{queries} {'queries' if queries > 1 else 'query'}, {keys} keys"
+    said = [f"{name}={value}" for name, value in options.items()]
+    said += [name for name in ("mask", "bias") if name in given]
+    title = ", ".join([" ".join(labels["rows"]) if words else sizes, *said])
+    leading = max((array.shape[:-2] for array in given.values()), key=len)
+    for place in np.ndindex(leading):
+        one = {name: at(array, place) for name, array in given.items()}
+        size = len(labels["rows"]), len(labels["columns"])
+        for name in ("mask", "bias"):
+            if name in one:
+                one[name] = np.broadcast_to(one[name], size)
+        which = "".join(
+            f", {axis.name} {i}" for axis, i in zip(axes_of(first, data), place, strict=False)
+        )
+        sheet = Sheet(data["id"], one, title=title + which, options=options, **labels)
+        yield replace(sheet, slips=broken(sheet))
+
+
+def at(array: Any, place: Sequence[int]) -> Any:
+    """Return the matrix of a head or sequence; an axis of length 1 stands for all of them."""
+    own = place[len(place) - (array.ndim - 2) :] if array.ndim > 2 else ()
+    return array[tuple(0 if size == 1 else i for i, size in zip(own, array.shape, strict=False))]
+
+
+def axes_of(reference: str, data: Mapping[str, Any]) -> Sequence[Axis]:
+    """Return the axes of the array that a call names."""
+    return load(data["id"]).axes[reference.partition("[")[0]]
+
+
+def is_named(reference: str, data: Mapping[str, Any]) -> bool:
+    """Tell whether the rows of an array are called by words."""
+    labels = axes_of(reference, data)[-2].labels
+    return labels is not None and all(isinstance(label, str) for label in labels)
+
+
+def labels_of(reference: str, data: Mapping[str, Any], axis: int) -> Sequence[str]:
+    """Return what the entries along an axis of an array are called, or of rows of it."""
+    match = REFERENCE.fullmatch(reference)
+    if match is None:
+        raise ValueError(f"{data['id']}: {reference!r} names no array")
+    name, rows = match.groups()
+    labels = heads(name, data)[axis]
+    if rows is None or axis != -2 or len(axes_of(reference, data)) > 2:
+        return labels
+    if ":" in rows:
+        return labels[slice(*map(int, rows.split(":")))]
+    arrays = {**data["inputs"], **data["expected"]}
+    chosen = [int(rows)] if rows.isdigit() else map(int, arrays[rows]["value"])
+    return [labels[i] for i in chosen]
+
+
+@cache
+def caught() -> Mapping[str, int]:
+    """Return how many examples catch each slip."""
+    return {name: len({call.example for call in calls}) for name, calls in slips.matrix().items()}
+
+
+def broken(sheet: Sheet) -> dict[str, tuple[str, int]]:
+    """Return the slips that change the output of a sheet: what each does, and who catches it."""
+    arrays = sheet.arrays()
+    # A query that sees nobody is another matter: most slips give NaN there.
+    seeing = ~np.isnan(arrays["weights"]).all(axis=1)
+    keywords: dict[str, Any] = {n: sheet.given[n] for n in ("mask", "bias") if n in sheet.given}
+    found = {}
+    for name, slip in slips.SLIPS.items():
+        query, key, value = (arrays[role] for role in ("query", "key", "value"))
+        try:
+            output = slip(query, key, value, **keywords, **sheet.options)
+        except (ValueError, IndexError):  # the shapes do not allow it
+            continue
+        same = output.shape == arrays["output"].shape
+        if same and not np.allclose(output[seeing], arrays["output"][seeing], rtol=0, atol=1e-9):
+            found[name] = (slip.effect, caught()[name])
+    return found

@@ -1,0 +1,240 @@
+"""The Sheet, in the built book: drawn by Python, and then pressed, changed and broken.
+
+Its arithmetic is compared with the library's, and each slip with the wrong attention of its name.
+`make check-site`.
+"""
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from press.build.book import SITE
+from press.measure.access import broken_rules
+from selfattn_ref import scaled_dot_product_attention
+from selfattn_ref.worked_examples.slips import SLIPS
+
+CELL = re.compile(
+    r'<td data-array="(\w+)" data-at="([\d,]+)"(?: class="(\w+)")?(?: style="([^"]*)")?>(.*?)</td>'
+)
+DRAWN = """() => [...document.querySelectorAll("td[data-at]")].map((td) => [td.dataset.array,
+    td.dataset.at, td.className, td.getAttribute("style") || "", td.textContent])"""
+PAGES = sorted(p for p in SITE.glob("SA*/index.html") if "data-sheet=" in p.read_text("utf-8"))
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture
+def opened(visit: Any) -> Any:
+    """Return a function that opens the page of an example."""
+    return lambda name, after="", **reader: visit(SITE / name / "index.html", after, **reader)
+
+
+def press(page: Any, array: str, at: str) -> Any:
+    page.locator(f'td[data-array="{array}"][data-at="{at}"]').first.click()
+    return page.locator(".said").first.inner_text()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
+def test_the_script_starts_with_what_python_drew(visit: Any, path: Any) -> None:
+    written = CELL.findall(path.read_text("utf-8"))
+    assert len(written) > 9
+    assert visit(path).evaluate(DRAWN) == [list(cell) for cell in written]
+
+
+def random_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Return inputs and options of a call of attention, of one head."""
+    queries, keys, width, wide = rng.integers(1, 6, 4)
+    given: dict[str, Any] = {
+        "query": rng.normal(size=(queries, width)),
+        "key": rng.normal(size=(keys, width)),
+    }
+    if rng.random() < 0.5:
+        x = rng.normal(size=(queries, wide))
+        given = {"x": x} | {f"w_{r}": rng.normal(size=(wide, width)) for r in ("query", "key")}
+        given["w_value"] = rng.normal(size=(wide, rng.integers(1, 6)))
+        keys = queries
+    else:
+        given["value"] = rng.normal(size=(keys, wide))
+    if rng.random() < 0.5:
+        given["mask"] = rng.random((queries, keys)) < 0.7
+    if rng.random() < 0.5:
+        given["bias"] = rng.normal(size=(queries, keys))
+    options: dict[str, Any] = {}
+    if rng.random() < 0.4:
+        options |= {"causal": True, "offset": int(rng.integers(-1, 3))}
+    if rng.random() < 0.3:
+        options["soft_cap"] = 1.5
+    if rng.random() < 0.3:
+        options["scale"] = 0.75
+    return {"given": given, "options": options, "slip": ""}
+
+
+def asked(page: Any, state: dict[str, Any]) -> dict[str, Any]:
+    """Return what the script computes; a number that is none comes as a word."""
+    plain = {name: array.astype(float).tolist() for name, array in state["given"].items()}
+    text = page.evaluate(
+        """(state) => JSON.stringify(bookSheet.compute(state), (key, value) =>
+            typeof value === "number" && !isFinite(value) ? String(value) : value)""",
+        state | {"given": plain},
+    )
+    return json.loads(text)
+
+
+def roles(given: dict[str, Any]) -> list[Any]:
+    names = ("query", "key", "value")
+    return [given[n] if n in given else given["x"] @ given[f"w_{n}"] for n in names]
+
+
+def numbers(rows: Any) -> Any:
+    return np.array(
+        [[0.0 if x is None else float(str(x).replace("Infinity", "inf")) for x in r] for r in rows]
+    )
+
+
+def test_two_hundred_random_states_agree_with_the_library(opened: Any) -> None:
+    page, rng = opened("SA037"), np.random.default_rng(37)
+    for _ in range(200):
+        state = random_state(rng)
+        query, key, value = roles(state["given"])
+        options = {n: state["given"][n] for n in ("mask", "bias") if n in state["given"]}
+        found = asked(page, state)
+        output = scaled_dot_product_attention(query, key, value, **options, **state["options"])
+        weights = scaled_dot_product_attention(
+            query, key, np.eye(len(key)), **options, **state["options"]
+        )
+        np.testing.assert_allclose(numbers(found["output"]), output, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(numbers(found["weights"]), weights, rtol=1e-9, atol=1e-12)
+
+
+def test_every_slip_of_the_script_is_the_wrong_attention_of_its_name(opened: Any) -> None:
+    page, rng = opened("SA037"), np.random.default_rng(16)
+    names = page.evaluate("Object.keys(bookSheet.SLIPS)")
+    differ = dict.fromkeys(names, 0)
+    for _ in range(200):
+        state = random_state(rng)
+        query, key, value = roles(state["given"])
+        options = {n: state["given"][n] for n in ("mask", "bias") if n in state["given"]}
+        right = scaled_dot_product_attention(query, key, value, **options, **state["options"])
+        for name in names:
+            try:
+                wrong = SLIPS[name](query, key, value, **options, **state["options"])
+            except ValueError:  # the shapes do not allow it, and the sheet does not offer it
+                continue
+            if wrong.shape != right.shape:
+                continue
+            found = numbers(asked(page, state | {"slip": name})["output"])
+            np.testing.assert_allclose(found, wrong, rtol=1e-9, atol=1e-12, err_msg=name)
+            differ[name] += not np.allclose(wrong, right, equal_nan=True)
+    assert min(differ.values()) > 5, differ
+
+
+@pytest.mark.parametrize("reader", [{}, PHONE], ids=["wide", "phone"])
+def test_one_press_shows_the_arithmetic_where_one_looks(opened: Any, reader: Any) -> None:
+    page = opened("SA037", "#on-one-sheet", **reader)
+    cell = page.locator('td[data-array="weights"][data-at="1,0"]').first
+    cell.scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    cell.click()
+    said = page.locator(".said").first
+    assert "16.9188 ÷ 22.0321 ≈ 0.7679" in said.inner_text()
+    box, height = said.bounding_box(), page.viewport_size["height"]
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= height
+    assert page.evaluate("scrollY") == before
+
+
+def test_a_number_leads_back_to_the_inputs_and_on_to_the_output(opened: Any) -> None:
+    page = opened("SA037")
+    lines = [press(page, "output", "1,0")]
+    for _ in range(2):
+        page.locator(".steps button", has_text="←").first.click()
+        lines.append(page.locator(".said").first.inner_text())
+    assert [line.partition(":")[0] for line in lines] == [
+        "Output of bank, column 0",
+        "How closely bank listens to money",
+        "Score of bank for money",
+    ]
+    for array in ("weights", "output"):
+        page.locator(".steps button", has_text="→").first.click()
+        assert page.locator("td.here").first.get_attribute("data-array") == array
+
+
+def test_the_keys_go_from_matrix_to_matrix(opened: Any) -> None:
+    page = opened("SA016")
+    page.locator('td[data-array="query"][data-at="1,7"]').click()
+    page.keyboard.press("ArrowRight")
+    seen = [
+        page.evaluate("[document.activeElement.dataset.array, document.activeElement.dataset.at]")
+    ]
+    page.keyboard.press("ArrowDown")
+    seen.append(
+        page.evaluate("[document.activeElement.dataset.array, document.activeElement.dataset.at]")
+    )
+    assert seen == [["scores", "1,0"], ["scores", "2,0"]]
+
+
+def test_a_change_is_followed_marked_said_and_undone(opened: Any) -> None:
+    page = opened("SA037")
+    start = page.evaluate(DRAWN)
+    press(page, "x", "1,2")
+    page.get_by_label("more").first.click()
+    assert page.locator("td.moved").count() > 5
+    assert "bank now listens to money" in page.locator(".foot .now").first.inner_text()
+    assert "x.1.2=1.5" in page.url
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "more"
+    assert page.get_by_role("button", name="Reset").first.inner_text() == "Reset (1 changed)"
+    again = page.url
+    page.get_by_role("button", name="Undo").first.click()
+    assert page.get_by_role("button", name="Reset").first.is_disabled()
+    assert [row[-1] for row in page.evaluate(DRAWN)] == [row[-1] for row in start]
+    page.goto("about:blank")
+    page.goto(again)
+    assert page.locator('td[data-array="x"][data-at="1,2"]').first.inner_text() == "1.50"
+
+
+def test_a_slip_in_the_address_opens_the_sheet_broken(opened: Any) -> None:
+    page = opened("SA016", "#not-scaled")
+    assert page.locator('[data-slip="not-scaled"]').first.get_attribute("aria-pressed") == "true"
+    said = page.locator(".wrong").first.inner_text()
+    assert "not-scaled: the scores are not scaled." in said
+    assert f"{page.locator('td.bad').count()} numbers differ" in said
+    assert "Every row of weights still adds up to 1." in said
+
+
+@pytest.mark.parametrize(
+    "after",
+    ["#%", "#sheet?%", "#sheet?at=9.9", "#sheet?at=weights.9.9&slip=none", "#sheet?x.0.0=1%2",
+     "#sheet?query.9.9=1&query.0.0=&scale=x", "#toString", "#sheet?constructor.0.0=1"],
+)  # fmt: skip
+def test_a_malformed_address_changes_nothing(opened: Any, after: str) -> None:
+    page = opened("SA016")
+    start = page.evaluate(DRAWN)
+    assert opened("SA016", after).evaluate(DRAWN) == start
+
+
+def test_what_is_copied_prints_the_numbers_that_one_sees(opened: Any) -> None:
+    page = opened("SA037", "#sheet?slip=keys-as-values&x.0.0=1.5")
+    code = page.evaluate("bookSheet.sheets[0].numpy()")
+    printed: list[Any] = []
+    exec(code, {"print": printed.append})
+    shown = page.evaluate("bookSheet.sheets[0].result.output")
+    np.testing.assert_allclose(printed[0], shown, rtol=1e-12)
+    assert page.evaluate("JSON.stringify(bookSheet.sheets[0].plain())").startswith('{"x":[[1.5')
+    assert page.evaluate("bookSheet.sheets[0].svg()").count("<rect") == 81
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_bars_a_screen_reader(opened: Any, theme: str) -> None:
+    page = opened("SA037", "#sheet?slip=softmax-over-queries&at=weights.1.0", color_scheme=theme)
+    label = page.locator('td[data-array="weights"][data-at="1,0"]').first.get_attribute(
+        "aria-label"
+    )
+    assert label == "how closely bank listens to money: 0.45"
+    assert broken_rules(page) == []
+
+
+def test_no_id_is_the_name_of_a_slip() -> None:
+    for path in PAGES:
+        assert not set(re.findall(r'id="([^"]+)"', path.read_text("utf-8"))) & set(SLIPS)
