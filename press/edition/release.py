@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from press.edition.publish import NAME, SUMS
-from press.site.library import archive
+from press.site.archives import archive
 from selfattn_ref import __version__
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,8 +12,9 @@ from derivations.traces import write_traces
 from press.example.notebook import cells_of
 from press.lesson.notebook import written
 from press.site.addresses import base_of
+from press.site.archives import archive
 from press.site.citation import Work
-from press.site.library import FOLDER, archive, build_wheel, install
+from press.site.library import FOLDER, build_wheel, install
 from press.site.scope import is_whole
 from selfattn_ref.worked_examples.__main__ import main
 

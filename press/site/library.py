@@ -1,14 +1,11 @@
-"""The library as the site serves it: a wheel, how it is installed, and archives beside it."""
+"""The library as the site serves it: a wheel, and how it is installed."""
 
 import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -54,17 +51,6 @@ def build_wheel(folder: Path, root: Path = ROOT) -> Path:
     if built.returncode:
         raise RuntimeError(f"the wheel was not built:\n{built.stderr}")
     return folder / WHEEL
-
-
-def archive(folder: Path, files: Iterable[Path], target: Path, top: str = "") -> Path:
-    """Write files of a folder into an archive that depends on their names and bytes alone."""
-    with ZipFile(target, "w", ZIP_DEFLATED) as zipped:
-        for path in sorted(files):
-            name = f"{top}{path.relative_to(folder).as_posix()}"
-            entry = ZipInfo(name, time.gmtime(int(RELEASED))[:6])
-            entry.external_attr = 0o644 << 16
-            zipped.writestr(entry, path.read_bytes(), ZIP_DEFLATED, 9)
-    return target
 
 
 def install(base: str) -> str:
