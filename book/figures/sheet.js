@@ -190,7 +190,7 @@ const bookSheet = (() => {
         return one;
       }), this.full);
       this.spoken = make("p", { class: "now", role: "status" });
-      this.foot = make("div", { class: "foot" }, this.wrong, this.said, this.spoken, this.steps);
+      this.foot = make("div", { class: "told" }, this.wrong, this.said, this.spoken, this.steps);
       this.root.append(this.foot, this.broken, tools);
     }
 
@@ -367,7 +367,7 @@ const bookSheet = (() => {
           const [i, j] = cell.dataset.at.split(",").map(Number), value = r[array][i][j], old = before?.[array]?.[i]?.[j];
           const is = (name, yes) => cell.classList.toggle(name, Boolean(yes));
           cell.textContent = value === null ? "" : shown(value);
-          const tint = most && isFinite(value) ? Math.round(6 + 46 * Math.abs(value) / most) : 6;
+          const tint = most && isFinite(value) ? Math.round(6 + 32 * Math.abs(value) / most) : 6;
           if (value === null) cell.removeAttribute("style");
           else cell.setAttribute("style", `--t:${tint}%`);
           is("hides", value === null);

@@ -14,7 +14,7 @@ from lxml import html
 from press.__main__ import COMMANDS
 from press.edition.publish import SUMS, publish
 from press.edition.release import release
-from press.site.library import archive
+from press.site.archives import archive
 from tests.pages.sources import ROOT
 
 SITE = ROOT / "_build" / "html"

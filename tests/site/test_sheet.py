@@ -181,7 +181,7 @@ def test_a_change_is_followed_marked_said_and_undone(opened: Any) -> None:
     press(page, "x", "1,2")
     page.get_by_label("more").first.click()
     assert page.locator("td.moved").count() > 5
-    assert "bank now listens to money" in page.locator(".foot .now").first.inner_text()
+    assert "bank now listens to money" in page.locator(".told .now").first.inner_text()
     assert "x.1.2=1.5" in page.url
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "more"
     assert page.get_by_role("button", name="Reset").first.inner_text() == "Reset (1 changed)"
