@@ -26,6 +26,7 @@ from press.example import (
     public_bugs,
     slip_catalog,
     trace,
+    unseen,
 )
 from press.lesson import (
     bibliography,
@@ -70,6 +71,7 @@ DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "public-bugs": public_bugs.PublicBugs,
     "slip-catalog": slip_catalog.SlipCatalog,
     "theorem-index": theorem_index.TheoremIndex,
+    "unseen": unseen.Unseen,
     "worked-example": page.WorkedExamplePage,
 }
 

@@ -1,0 +1,136 @@
+"""What the worked examples and the generated cases do not see: computed in each build."""
+
+import functools
+import html
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from press.example import generated_catalog, public_bugs, slip_catalog
+from press.example.precision import DTYPES
+from press.markup import raw
+from selfattn_ref.worked_examples import Call, calls, generated
+
+SOURCES = (*slip_catalog.SOURCES, *public_bugs.SOURCES, generated_catalog.SOURCE)
+BACKWARD = "scaled_dot_product_attention_vjp"
+
+
+class Unseen(SphinxDirective):
+    """``{unseen}``: the limits of what is asked, and the public bugs that are not caught."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list, and the bugs in a fold."""
+        for path in SOURCES:
+            self.env.note_dependency(str(Path(self.env.srcdir, path)))
+        found = public_bugs.bugs(Path(self.env.srcdir))
+        missed, impossible = not_caught(found)
+        node = nodes.Element()
+        lines = [*limits(), about_bugs(len(found), len(missed), len(impossible))]
+        self.state.nested_parse(StringList(lines, source=""), self.content_offset, node)
+        return [*node.children, raw(fold(missed, impossible))]
+
+
+class Sizes(NamedTuple):
+    """The largest numbers of queries, keys and columns that are asked."""
+
+    queries: int
+    keys: int
+    key_width: int
+    value_width: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.queries:,} queries, {self.keys:,} keys, "
+            f"d_k = {self.key_width} and d_v = {self.value_width}"
+        )
+
+
+def largest(asked: Iterable[Call]) -> Sizes:
+    """Return the largest sizes, each by itself."""
+    shapes = [[array.shape for array in call.args[:3]] for call in asked]
+    return Sizes(
+        max(query[-2] for query, _, _ in shapes),
+        max(key[-2] for _, key, _ in shapes),
+        max(key[-1] for _, key, _ in shapes),
+        max(value[-1] for _, _, value in shapes),
+    )
+
+
+@functools.cache
+def recipes() -> list[Mapping[str, Any]]:
+    """Return the recipe of each generated case."""
+    return [generated.load(name).recipe for name in generated.names()]
+
+
+def largest_generated() -> Sizes:
+    """Return the largest sizes of the generated cases."""
+    names = ("queries", "keys", "width", "value_width")
+    return Sizes(*(max(recipe[name] for recipe in recipes()) for name in names))
+
+
+def options() -> set[str]:
+    """Return the keywords that some call asks for."""
+    asked = {name for call in calls() for name in call.kwargs}
+    for recipe in recipes():
+        asked |= {*recipe["options"]} | {name for name in ("mask", "bias") if recipe[name]}
+    return asked
+
+
+def limits() -> Iterator[str]:
+    """Yield what is not asked."""
+    probed = max(len(rows) for recipe in recipes() for rows in recipe["entries"].values())
+    counts = generated_catalog.coverage().values()
+    met, can = sum(count[0] for count in counts), sum(count[1] for count in counts)
+    yield (
+        f"- **Larger sizes.** The examples go up to {largest(calls())}; the generated cases up to"
+        f" {largest_generated()}, each in some case, and at most {probed} entries of an output are"
+        f" compared there. Gradients are asked up to {largest(calls(BACKWARD))}."
+    )
+    yield (
+        f"- **Other options.** Asked are {', '.join(f'`{name}`' for name in sorted(options()))}."
+        " Dropout, for one, is not. Of the pairs of sizes and options that can meet in a generated"
+        f" case, {met:,} of {can:,} do; three at a time are not counted."
+    )
+    yield (
+        f"- **Narrower numbers.** There is a bound for {', '.join(DTYPES)}. Formats of 8 or 4 bits"
+        " and their scales are not asked, nor is any error smaller than rounding may be:"
+        " [each call says how sharp it is](#examples-precision)."
+    )
+    yield (
+        "- **Other machines.** A call runs on your machine, a few times. A race that shows once in"
+        " a thousand runs, or only on another GPU, cannot be seen. Nor can speed, or how much"
+        " memory is used."
+    )
+
+
+def not_caught(found: list[public_bugs.Bug]) -> tuple[list[public_bugs.Bug], list[public_bugs.Bug]]:
+    """Return the bugs that a call could show and none does, and those that no call can show."""
+    caught = public_bugs.first_catches(found)
+    impossible = [bug for bug in found if "not_expressible" in bug]
+    missed = [bug for bug in found if "reproduced_by" in bug and bug["id"] not in caught]
+    return missed, impossible
+
+
+def about_bugs(every: int, missed: int, impossible: int) -> str:
+    """Return how many of the public bugs are not caught."""
+    return (
+        f"- **Some bugs that happened.** Of {every} [public bugs](#examples-public-bugs), the"
+        f" worked examples catch {every - missed - impossible}. They miss {missed} that a call"
+        f" could show, and no call here can show the other {impossible}."
+    )
+
+
+def fold(missed: list[public_bugs.Bug], impossible: list[public_bugs.Bug]) -> str:
+    """Return the bugs that are not caught, with the reasons, as HTML."""
+    rows = [(bug, "No worked example catches it yet.") for bug in missed]
+    rows += [(bug, bug["not_expressible"]) for bug in impossible]
+    listed = "".join(
+        f'<li><a href="public-bugs.html#{bug["id"]}">{html.escape(bug["project"])}</a>: '
+        f"{html.escape(bug['wrong'])} <em>{html.escape(why)}</em></li>"
+        for bug, why in rows
+    )
+    return f"<details><summary>The {len(rows)} bugs, and why</summary><ul>{listed}</ul></details>"
