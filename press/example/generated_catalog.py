@@ -185,7 +185,7 @@ class GeneratedCoverage(SphinxDirective):
         ]
         text = f"{met:,} of {can:,} pairs that can meet do. "
         text += f"The others: {'; '.join(missing)}." if missing else "None is missing."
-        return [table(("", *names[:-1]), body), paragraph(text)]
+        return [table(("factor", *names[:-1]), body), paragraph(text)]
 
 
 def sizes(r: Recipe) -> Iterable[str]:
