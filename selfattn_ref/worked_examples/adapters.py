@@ -234,7 +234,7 @@ def torch(function: Function, dtype: str = "float64") -> Function:
             mask = _seen(query, key, causal, offset, mask)
         given = _added(mask, bias)
         if given is not None:
-            keywords["attn_mask"] = tensor(given)
+            keywords["attn_mask"] = tensor(np.atleast_2d(given))  # PyTorch takes no row alone
         if scale is not None:
             keywords["scale"] = scale
         if grouped_heads:
