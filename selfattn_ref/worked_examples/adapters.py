@@ -344,8 +344,9 @@ def onnx(function: Function, dtype: str = "float64") -> Function:
         arrays = [_four(x) for x in (query, key, value)]
         if dtype == "bfloat16":
             arrays = [x.astype(importlib.import_module("ml_dtypes").bfloat16) for x in arrays]
-        if added is not None:
-            keywords["attn_mask"] = added
+        if added is not None:  # in full: ONNX hides the keys for which it has no column
+            whole = np.broadcast_to(added, (*np.shape(added)[:-1], key.shape[-2]))
+            keywords["attn_mask"] = np.ascontiguousarray(whole)
         result = function(*arrays, **keywords)
         result = result[0] if isinstance(result, list | tuple) else result
         return _like(result, query)

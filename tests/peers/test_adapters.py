@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from derivations.documents import ROOT
@@ -56,7 +57,8 @@ def test_jax_and_keras_agree(library, name, some):
 
 def test_onnx_agrees():
     peer("onnx")
-    found = report(adapters.onnx(onnx_attention), CALLS, dtype="float32")
+    with np.errstate(invalid="ignore"):  # where padding is NaN
+        found = report(adapters.onnx(onnx_attention), CALLS, dtype="float32")
     assert found.code == 0, repr(found)
     assert len(found.asked) == len(CALLS)
 
