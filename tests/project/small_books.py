@@ -66,6 +66,8 @@ def write(folder, pages):
         "README.md",
         "CITATION.cff",
         "tests/conftest.py",
+        "book/examples/public_bugs.py",
+        "book/examples/public-bugs.yml",
         "book/reference/other_libraries.py",
     )
     for name in files:
