@@ -2,20 +2,21 @@
 
 A score is a whole number of 2⁻¹² times the scale; its exponential, and all that follows, lies in an
 interval of mpmath with 120 bits, whose ends round outward. Keys with the same score are counted
-first, in whole numbers. Both ends of the result round to one double: the one that is stored.
+first, in whole numbers. Both ends of the result round to one double: the one that is stored. So it
+is with the gradients, for which every row of a head is gone through.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate, chain, product
 from operator import mul
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import mpmath
 from mpmath import iv
@@ -49,7 +50,7 @@ class Rule:
         self.options = case["options"]
         self.batch, self.heads = ([1, 1] + case["lead"])[-2:]
         self.queries, self.keys, self.width = case["queries"], case["keys"], case["width"]
-        self.streams = [mix(8 * case["seed"] + stream) for stream in range(6)]
+        self.streams = [mix(8 * case["seed"] + stream) for stream in range(7)]
         query_lengths = self.options.get("query_lengths", [self.queries])
         key_lengths = self.options.get("key_lengths", [self.keys])
         # For each sequence: its first query and the next one's, its first key and the next one's.
@@ -93,6 +94,10 @@ class Rule:
         word = self.word(3, row * self.case["value_width"] + column)
         n = 96 + (word >> 27)
         return self.loud(b, j) * (-n if word >> 26 & 1 else n)
+
+    def d_output(self, b: int, h: int, i: int, column: int) -> int:
+        row = (b * self.heads + h) * self.queries + i
+        return (self.word(6, row * self.case["value_width"] + column) >> 26) - 32
 
     def limits(self, i: int) -> tuple[int, int]:
         """Return the first and the last key that a query may see, before any mask."""
@@ -199,6 +204,8 @@ class Rule:
         if self.case["bias"]:
             biases = (self.bias(*place) for place in self.places(self.case["bias"]))
             found["bias"] = (-(2**31) if n is None else n for n in biases)
+        if "gradients" in self.case:
+            found["d_output"] = (self.d_output(*row, c) for row in self.rows() for c in columns)
         return found
 
     def places(self, axes: str) -> Iterator[tuple[int, ...]]:
@@ -210,8 +217,8 @@ class Rule:
 class Enclosure:
     """Intervals that hold the output of a case at its known entries."""
 
-    def __init__(self, case: Case) -> None:
-        self.rule = Rule(case)
+    def __init__(self, case: Case, cap_after_bias: bool = False) -> None:
+        self.rule, self.after = Rule(case), cap_after_bias
         options = case["options"]
         self.root = iv.sqrt(iv.mpf(case["width"]))
         self.scale = Fraction(options["scale"]) if "scale" in options else None
@@ -229,9 +236,9 @@ class Enclosure:
             return score
         return self.cap * (1 - 2 / (iv.exp(2 * score / self.cap) + 1))
 
-    def _exponential(self, dot: int, bias: int, cap_after_bias: bool) -> Interval:
+    def _exponential(self, dot: int, bias: int) -> Interval:
         added, score = iv.mpf(bias) / UNIT, self.score(dot)
-        return iv.exp(self.capped(score + added) if cap_after_bias else self.capped(score) + added)
+        return iv.exp(self.capped(score + added) if self.after else self.capped(score) + added)
 
     def groups(self, b: int, h: int, i: int, columns: list[int]) -> dict[tuple[int, int], Group]:
         """Return the visible keys of a row, those of one score and bias together."""
@@ -245,25 +252,114 @@ class Enclosure:
             found[same] = count + 1, [x + y for x, y in zip(sums, values, strict=True)]
         return found
 
-    def row(
-        self, b: int, h: int, i: int, columns: list[int], cap_after_bias: bool
-    ) -> tuple[Interval, list[Interval]]:
+    def row(self, b: int, h: int, i: int, columns: list[int]) -> tuple[Interval, list[Interval]]:
         """Return the sum of the exponentials of a row, and its output in some columns."""
         total, sums = iv.mpf(0), [iv.mpf(0)] * len(columns)
         for (dot, bias), (count, values) in self.groups(b, h, i, columns).items():
-            weight = self.exponential(dot, bias, cap_after_bias)
+            weight = self.exponential(dot, bias)
             total += count * weight
             sums = [x + n * weight for x, n in zip(sums, values, strict=True)]
         return total, [x / UNIT / total for x in sums]
 
     def entries(self, name: str) -> Iterator[Interval]:
-        """Yield the enclosure of each known entry of a result."""
-        result, after = name.removesuffix(AFTER_BIAS), name.endswith(AFTER_BIAS)
-        for entry in self.rule.case["entries"][result]:
-            columns = [entry[-1]] if result == "output" else []
+        """Yield the enclosure of each known entry of the output or of log-sum-exp."""
+        for entry in self.rule.case["entries"][name]:
+            columns = [entry[-1]] if name == "output" else []
             b, h, i = [0, 0, *entry[: len(entry) - len(columns)]][-3:]
-            total, output = self.row(b, h, i, columns, after)
+            total, output = self.row(b, h, i, columns)
             yield output[0] if columns else iv.log(total)
+
+
+class Slope(NamedTuple):
+    """The weight of a key, and how the loss changes with its score and with its bias."""
+
+    weight: Interval
+    d_score: Interval
+    d_bias: Interval
+
+
+class Gradients(Enclosure):
+    """Intervals that hold the gradients of Σ output · d_output at known entries."""
+
+    def __init__(self, case: Case, cap_after_bias: bool = False) -> None:
+        super().__init__(case, cap_after_bias)
+        self.slopes, self.steepness = cache(self._slopes), cache(self._steepness)
+        self.value_row = cache(self._value_row)
+
+    def _steepness(self, dot: int, bias: int) -> Interval:
+        """Return the slope of the cap."""
+        if self.cap is None:
+            return iv.mpf(1)
+        capped = self.capped(self.score(dot) + (iv.mpf(bias) / UNIT if self.after else 0))
+        return 1 - (capped / self.cap) ** 2
+
+    def _slopes(self, b: int, h: int, i: int) -> dict[int, Slope]:
+        """Return the slopes of the keys that a query attends to."""
+        rule, g, columns = self.rule, self.rule.key_group(h), range(self.rule.case["value_width"])
+        query = rule.query_row(b, h, i)
+        back = [rule.d_output(b, h, i, c) for c in columns]
+        seen, products, total, mean = {}, {}, iv.mpf(0), iv.mpf(0)
+        for j, bias in rule.visible(b, h, i):
+            same = seen[j] = sum(map(mul, query, rule.key_row(b, g, j))), bias
+            products[j] = sum(map(mul, back, self.value_row(b, g, j)))
+            share = self.exponential(*same)
+            total, mean = total + share, mean + products[j] * share
+        found = {}
+        for j, same in seen.items():
+            weight = self.exponential(*same) / total
+            slope = weight * (products[j] - mean / total) / UNIT**2
+            steep = slope * self.steepness(*same)
+            found[j] = Slope(weight, steep, steep if self.after else slope)
+        return found
+
+    def _value_row(self, b: int, g: int, j: int) -> list[int]:
+        return [self.rule.value(b, g, j, c) for c in range(self.rule.case["value_width"])]
+
+    def readers(self, g: int) -> range:
+        """Return the query heads that read a key head."""
+        of_each = self.rule.heads // self.rule.case["key_heads"]
+        return range(g * of_each, (g + 1) * of_each)
+
+    def scaled(self, x: Interval) -> Interval:
+        if self.scale is None:
+            return x / UNIT / self.root
+        return x / UNIT * self.scale.numerator / self.scale.denominator
+
+    def d_query(self, b: int, h: int, i: int, c: int) -> Interval:
+        g = self.rule.key_group(h)
+        slopes = self.slopes(b, h, i).items()
+        return self.scaled(sum(s.d_score * self.rule.key_row(b, g, j)[c] for j, s in slopes))
+
+    def d_key(self, b: int, g: int, j: int, c: int) -> Interval:
+        terms = (
+            self.slopes(b, h, i)[j].d_score * self.rule.query_row(b, h, i)[c]
+            for h, i in product(self.readers(g), range(self.rule.queries))
+            if j in self.slopes(b, h, i)
+        )
+        return self.scaled(sum(terms, iv.mpf(0)))
+
+    def d_value(self, b: int, g: int, j: int, c: int) -> Interval:
+        terms = (
+            self.slopes(b, h, i)[j].weight * self.rule.d_output(b, h, i, c)
+            for h, i in product(self.readers(g), range(self.rule.queries))
+            if j in self.slopes(b, h, i)
+        )
+        return sum(terms, iv.mpf(0)) / UNIT
+
+    def d_bias(self, *place: int) -> Interval:
+        """Return what an entry of the bias gets from every place that it was broadcast to."""
+        axes, rule = self.rule.case["bias"], self.rule
+        at = dict(zip(axes, place, strict=True))
+        sizes = zip("bhq", (rule.batch, rule.heads, rule.queries), strict=True)
+        rows = product(*([at[axis]] if axis in axes else range(size) for axis, size in sizes))
+        slopes = chain.from_iterable(self.slopes(*row).items() for row in rows)
+        return sum((s.d_bias for j, s in slopes if at.get("k", j) == j), iv.mpf(0))
+
+    def entries(self, name: str) -> Iterator[Interval]:
+        """Yield the enclosure of each known entry of a gradient."""
+        for entry in self.rule.case["gradients"]["entries"][name]:
+            place = entry if name == "d_bias" else [0, 0, *entry][-4:]
+            yield getattr(self, name)(*place)
 
 
 def nearest_double(interval: Interval) -> float:
@@ -276,13 +372,24 @@ def nearest_double(interval: Interval) -> float:
 
 def derive(case: Case) -> dict[str, list[float]]:
     """Return the expected values of a case: the doubles nearest to the exact numbers."""
-    results = list(case["entries"])
-    if case["bias"] and "soft_cap" in case["options"]:
-        results += [name + AFTER_BIAS for name in results]
+    return doubles(case, case["entries"], Enclosure)
+
+
+def derive_gradients(case: Case) -> dict[str, list[float]]:
+    """Return the same of its gradients."""
+    return doubles(case, case["gradients"]["entries"], Gradients)
+
+
+def doubles(case: Case, names: Iterable[str], enclosure: type[Enclosure]) -> dict[str, list[float]]:
+    conventions = ["", AFTER_BIAS] if case["bias"] and "soft_cap" in case["options"] else [""]
     before, iv.prec = iv.prec, BITS
     try:
-        enclosure = Enclosure(case)
-        return {name: [nearest_double(x) for x in enclosure.entries(name)] for name in results}
+        both = [(suffix, enclosure(case, bool(suffix))) for suffix in conventions]
+        return {
+            name + suffix: [nearest_double(x) for x in intervals.entries(name)]
+            for suffix, intervals in both
+            for name in names
+        }
     finally:
         iv.prec = before
 
@@ -318,12 +425,12 @@ def border_weights(case: Case) -> dict[int, float]:
     found = {j: 0.0 for j in range(rule.keys) if rule.at_border(j) and rule.is_seen(j)}
     for entry in case["entries"]["output"]:
         b, h, i = [0, 0, *entry[:-1]][-3:]
-        total, _ = enclosure.row(b, h, i, [], False)
+        total, _ = enclosure.row(b, h, i, [])
         query = rule.query_row(b, h, i)
         for j, bias in rule.visible(b, h, i):
             if j in found:
                 dot = sum(map(mul, query, rule.key_row(b, rule.key_group(h), j)))
-                weight = enclosure.exponential(dot, bias, False) / total
+                weight = enclosure.exponential(dot, bias) / total
                 found[j] = max(found[j], float(weight.a))
     return found
 
@@ -354,7 +461,7 @@ def check(tell: Callable[[str], None] = print) -> int:
     found = [f"{name} is released but gone" for name in ledger.keys() - {c["name"] for c in cases}]
     for case in cases:
         name, weight = case["name"], min(border_weights(case).values())
-        if derive(case) != case["expected"] or checksums(case) != case["checksums"]:
+        if filled(case) != case:
             found.append(f"{name} differs from its derivation")
         if weight < 0.25 or not exact_sums(case):
             found.append(f"{name}: a border weighs {weight}, or a sum of products is not exact")
@@ -368,10 +475,15 @@ def check(tell: Callable[[str], None] = print) -> int:
 
 def write(path: Path = GENERATED) -> None:
     """Fill in the checksums and the expected values of every case."""
-    cases = read(path)
-    for case in cases:
-        case["checksums"], case["expected"] = checksums(case), derive(case)
-    path.write_text(text(cases), encoding="utf-8")
+    path.write_text(text([filled(case) for case in read(path)]), encoding="utf-8")
+
+
+def filled(case: Case) -> Case:
+    """Return a case with its checksums and what is expected."""
+    found = case | {"checksums": checksums(case), "expected": derive(case)}
+    if "gradients" in case:
+        found["gradients"] = {**case["gradients"], "expected": derive_gradients(case)}
+    return found
 
 
 def release(path: Path = GENERATED, ledger: Path = LEDGER) -> None:

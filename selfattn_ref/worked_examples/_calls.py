@@ -300,7 +300,8 @@ class Call:
         """Return what is said of a result that agrees, with the convention that is nearest."""
         agreeing = [name for name, comparison in found.items() if not comparison.lines]
         name = min(agreeing, key=lambda name: found[name].difference)
-        entries = count(*parts(self.expected).values())
+        missing = found[name].missing
+        entries = count(*(x for part, x in parts(self.expected).items() if part not in missing))
         return Agreement(
             self.example, (self.written,), entries, found[name].difference, name or None
         )

@@ -72,11 +72,15 @@ def plain(arguments: Mapping[str, Any], keep: Collection[str] = ()) -> dict[str,
     masks = {"query_lengths", "window"} - {*keep}
     if all(arguments.get(name) is None for name in masks):
         return found
-    seen = _seen(arguments, found["query"].shape[-2], found["key"].shape[-2])
+    packed = arguments.get("query_lengths") is not None
+    given = arguments if packed else {**arguments, "causal": False}
+    seen = _seen(given, found["query"].shape[-2], found["key"].shape[-2])
     mask = found.get("mask")
     found["mask"] = seen if mask is None else seen & mask
-    for name in ("causal", "offset"):  # they are in the mask
-        found.pop(name, None)
+    if packed or not arguments.get("causal", False):
+        found.pop("offset", None)
+    if packed:
+        found.pop("causal", None)  # it counts within each sequence: it is in the mask
     return found
 
 

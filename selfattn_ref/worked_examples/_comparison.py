@@ -105,10 +105,14 @@ class Agreement:
 
 
 class Comparison(NamedTuple):
-    """The lines that report a disagreement (none if there is none), and the difference."""
+    """The lines that report a disagreement (none if there is none), and the difference.
+
+    `missing` names the results that may be left out, and were.
+    """
 
     lines: list[str]
     difference: float
+    missing: tuple[str, ...] = ()
 
 
 def as_numbers(value: Any) -> tuple[NDArray[Any], str]:
@@ -234,17 +238,25 @@ def parts(answer: Answer | None) -> dict[str, NDArray[Any]]:
 
 
 def by_name(result: Any, names: tuple[str, ...]) -> dict[str, Any] | None:
-    """Return what a function gave, by the names of what it should give; None if it did not."""
+    """Return what a function gave, by the names of what it should give; None if it did not.
+
+    The gradient of a bias may be left out: not every library returns one.
+    """
     if names == ("result",):
         return {"result": result}
     if isinstance(result, Mapping):
         found = {name: result[name] for name in names if name in result}
-    elif all(hasattr(result, name) for name in names):
-        found = {name: getattr(result, name) for name in names}
     else:
-        found = dict(zip(names, result, strict=False)) if isinstance(result, tuple | list) else {}
-        found = found if found and len(result) == len(names) else {}
-    return found if len(found) == len(names) else None
+        found = {name: getattr(result, name) for name in names if hasattr(result, name)}
+        if not found and isinstance(result, tuple | list):
+            count = len(result) if len(result) in (len(names), len(needed(names))) else 0
+            found = dict(zip(names, result[:count], strict=False))
+    return found if {*needed(names)} <= {*found} else None
+
+
+def needed(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which of several results a function has to return."""
+    return tuple(name for name in names if name != "d_bias")
 
 
 def _no_array(value: Any) -> str:

@@ -229,9 +229,9 @@ class WorkedExample:
         for name, value in computed.items():
             expected = self.expected[name]
             allowed = by_dtype(self.tolerance, expected, within)
-            lines, difference = compare(name, value, expected, allowed)
-            report += lines
-            largest = max(largest, difference)
+            comparison = compare(name, value, expected, allowed)
+            report += comparison.lines
+            largest = max(largest, comparison.difference)
         if report:
             raise WorkedExampleMismatch("\n".join([f"{self.id}: {self.title}", *report]))
         entries = count(*(self.expected[name] for name in computed))

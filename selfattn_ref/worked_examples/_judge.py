@@ -43,9 +43,11 @@ class Judge(NamedTuple):
             return compare(name, got[name], expected, lambda own: allow(dtype or own), *places)
 
         def every(answer: Answer | None) -> Comparison:
-            each = [one(name, expected) for name, expected in parts(answer).items()]
+            known = parts(answer).items()
+            each = [one(name, expected) for name, expected in known if name in got]
             lines = [line for part in each for line in part.lines]
-            return Comparison(lines, max(part.difference for part in each))
+            missing = tuple(name for name, _ in known if name not in got)
+            return Comparison(lines, max(part.difference for part in each), missing)
 
         return {name: every(answer) for name, answer in answers.items()}
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._files import cases, ids, load
 
 ATTENTION = "scaled_dot_product_attention"
+GENERATED = (ATTENTION, f"{ATTENTION}_vjp")  # the functions that the generated cases call
 
 generated: Any
 try:
@@ -67,18 +68,22 @@ def selected(what: str, function: str, *, refusals: bool = False) -> Iterator[Ca
     """
     if what in ("all", "examples"):
         own = calls(function, refusals=refusals)
-        more = what == "all" and generated and function == ATTENTION
-        return _after(own, generated.calls if more else tuple)
+        more = what == "all" and generated and function in GENERATED
+        return _after(own, generated.calls(function) if more else ())
     if what == "generated" or what.startswith("G"):
-        if generated is None or function != ATTENTION:
+        if generated is None or function not in GENERATED:
             raise ValueError(f"there are no generated cases of {function}")
-        return iter(generated.calls() if what == "generated" else [generated.load(what).call])
+        return iter(
+            generated.calls(function)
+            if what == "generated"
+            else [generated.load(what, function).call]
+        )
     return (call for call in _of_one(what, function) if refusals or not call.raises)
 
 
-def _after(own: tuple[Call, ...], more: Callable[[], Any]) -> Iterator[Call]:
+def _after(own: tuple[Call, ...], more: Iterable[Call]) -> Iterator[Call]:
     yield from own
-    yield from more()
+    yield from more
 
 
 def _of_one(what: str, function: str) -> list[Call]:

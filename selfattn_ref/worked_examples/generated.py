@@ -67,15 +67,26 @@ class Case:
         return f"{self.name}: {self.purpose}"
 
 
-def names() -> tuple[str, ...]:
-    """Return the name of every generated case, in order.
+def names(function: str = "scaled_dot_product_attention") -> tuple[str, ...]:
+    """Return the name of every generated case that calls a function, in order.
+
+    Parameters
+    ----------
+    function : str, optional
+        As in `load`. Some cases have gradients.
+
+    Returns
+    -------
+    tuple of str
+        Names.
 
     Examples
     --------
     >>> names()[0]
     'G1-17x17'
     """
-    return tuple(_recipes())
+    back = function.endswith("_vjp")
+    return tuple(name for name, r in _recipes().items() if not back or "gradients" in r)
 
 
 def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
@@ -86,7 +97,8 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
     name : str
         One of `names`.
     function : str, optional
-        The function that its call is of: one that takes what `scaled_dot_product_attention` does.
+        The function that its call is of: one that takes what `scaled_dot_product_attention` or
+        `scaled_dot_product_attention_vjp` does.
 
     Returns
     -------
@@ -96,18 +108,24 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
     Raises
     ------
     ValueError
-        If there is no such case.
+        If there is no such case, or it has no gradients and the function returns them.
     """
     if name not in _recipes():
         raise ValueError(f"no generated case has the name {name!r}; names() lists them")
-    recipe = _recipes()[name]
-    known = {part: np.asarray(rows, np.intp) for part, rows in recipe["entries"].items()}
+    recipe, back = _recipes()[name], function.endswith("_vjp")
+    if back and "gradients" not in recipe:
+        raise ValueError(f"the case {name} has no gradients; names({function!r}) lists those with")
+    results = recipe["gradients"] if back else recipe
+    known = {part: np.asarray(rows, np.intp) for part, rows in results["entries"].items()}
     several = len(known) > 1
-    rows = (*recipe["lead"], recipe["queries"])
+    rows, made = (*recipe["lead"], recipe["queries"]), arrays(recipe)
     shapes = {"output": (*rows, recipe["value_width"]), "log_sum_exp": rows}
+    shapes |= {f"d_{name}": x.shape for name, x in made.items()}
+    if not back:
+        made.pop("d_output", None)
 
     def answer(suffix: str) -> Any:
-        values = {n: read_only(np.asarray(recipe["expected"][n + suffix], float)) for n in known}
+        values = {n: read_only(np.asarray(results["expected"][n + suffix], float)) for n in known}
         return MappingProxyType(values) if several else values["output"]
 
     expected = answer("")
@@ -118,7 +136,7 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
         example=name,
         number=0,
         function=function,
-        arguments=MappingProxyType({**arrays(recipe), **_options(recipe)}),
+        arguments=MappingProxyType({**made, **_options(recipe)}),
         kind="convention" if answers else "value",
         expected=expected,
         conventions=MappingProxyType(answers),
@@ -127,7 +145,7 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
         tolerance=_EXPECTED,
         rows=MappingProxyType({}),
         entries=known if several else known["output"],
-        shape=shapes if several else shapes["output"],
+        shape={n: shapes[n] for n in known} if several else shapes["output"],
     )
     return Case(name, recipe["purpose"], MappingProxyType(recipe), call)
 
@@ -145,7 +163,7 @@ def calls(function: str = "scaled_dot_product_attention") -> Iterator[Call]:
     Call
         A call of which some entries are known: see `Call`.
     """
-    for name in names():
+    for name in names(function):
         yield load(name, function).call
 
 
@@ -204,7 +222,8 @@ def arrays(recipe: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     Returns
     -------
     dict of str to numpy.ndarray
-        `query`, `key` and `value`, and `mask` and `bias` if the recipe has them.
+        `query`, `key` and `value`; `mask` and `bias` if the recipe has them, and `d_output` if it
+        has gradients.
     """
     r, rule = recipe, _Rule(recipe)
     made: dict[str, NDArray[Any]] = {
@@ -216,6 +235,10 @@ def arrays(recipe: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         made["mask"] = rule.mask()
     if r["bias"]:
         made["bias"] = rule.bias()
+    if "gradients" in r:
+        made["d_output"] = (rule.d_output() / UNIT).reshape(
+            *r["lead"], r["queries"], r["value_width"]
+        )
     return {name: read_only(array) for name, array in made.items()}
 
 
@@ -265,6 +288,10 @@ class _Rule:
             return x
         hidden = np.arange(self.keys) >= self._visible_keys(np.arange(self.batch)[:, None])
         return np.where(hidden[:, None, :, None], 256 * x, x)
+
+    def d_output(self) -> Integers:
+        shape = (self.batch, self.heads, self.queries, self.recipe["value_width"])
+        return np.asarray((self.words(6, self.flat(*shape)) >> 26) - 32)
 
     def _visible_keys(self, sequence: Integers) -> Integers:
         return np.asarray(self.keys - 3 - 7 * sequence)

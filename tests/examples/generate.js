@@ -9,7 +9,7 @@ function checksums(text) {
   const c = JSON.parse(text), o = c.options, { floor, max, min } = Math;
   const { key_heads: G, queries: Q, keys: K, width: D, value_width: V, step } = c;
   const [B, H] = [1, 1, ...c.lead].slice(-2);
-  const streams = [0, 1, 2, 3, 4, 5].map((n) => mix(8 * c.seed + n));
+  const streams = [0, 1, 2, 3, 4, 5, 6].map((n) => mix(8 * c.seed + n));
   const word = (stream, i) => mix(streams[stream] + i);
   const pattern = (j) => ((j + 1) % step <= 2 ? floor((j + 1) / step) * step : j);
   const atBorder = (j) => (j + 1) % step <= 2 || j === K - 1;
@@ -60,9 +60,10 @@ function checksums(text) {
       const w = word(5, place);
       return c.holes && (w & 7) === 0 ? -(2 ** 31) : (w >>> 26) - 32;
     },
+    d_output: (b, h, i, column, place) => (word(6, place) >>> 26) - 32,
   };
   const of = (axes) => [..."bhqk"].map((axis, n) => (axes.includes(axis) ? [B, H, Q, K][n] : 1));
-  const shapes = { query: [B, H, Q, D], key: [B, G, K, D], value: [B, G, K, V], mask: of(c.mask), bias: of(c.bias) };
+  const shapes = { query: [B, H, Q, D], key: [B, G, K, D], value: [B, G, K, V], mask: of(c.mask), bias: of(c.bias), d_output: [B, H, Q, V] };
   const found = {};
   for (const name of Object.keys(c.checksums)) {
     const [n0, n1, n2, n3] = shapes[name];

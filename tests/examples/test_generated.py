@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import quickjs
 
 from derivations import generated as derived
 from press.example.generated_catalog import coverage
-from selfattn_ref import scaled_dot_product_attention
+from selfattn_ref import scaled_dot_product_attention, scaled_dot_product_attention_vjp
 from selfattn_ref.worked_examples import WorkedExampleMismatch, generated
 from selfattn_ref.worked_examples._capabilities import CAPABILITIES, plain
 from selfattn_ref.worked_examples._tolerance import rounded
@@ -19,6 +20,8 @@ from tests.examples import wrong_kernels
 
 CASES = {case["name"]: case for case in derived.read()}
 EVERY_CASE = pytest.mark.parametrize("name", CASES)
+BACK = "scaled_dot_product_attention_vjp"
+WITH_GRADIENTS = pytest.mark.parametrize("name", generated.names(BACK))
 JAVASCRIPT = Path(__file__).with_name("generate.js").read_text("utf-8")
 SMALL = 60_000  # entries that a slow language may make in a test
 
@@ -99,7 +102,7 @@ class TestRule:
 class TestExpected:
     @pytest.mark.parametrize("name", few_or_small(CASES))
     def test_each_is_the_nearest_double(self, name):
-        assert derived.derive(CASES[name]) == CASES[name]["expected"]
+        assert derived.filled(CASES[name]) == CASES[name]
 
     def test_a_wide_interval_proves_nothing(self):
         with pytest.raises(ArithmeticError, match="do not tell"):
@@ -121,9 +124,16 @@ class TestExpected:
             agreement = call.check((output, total) if several else output)
             assert agreement.convention in (None, "cap-before-bias")
 
+    @WITH_GRADIENTS
+    def test_the_library_returns_the_gradients(self, name):
+        call = generated.load(name, BACK).call
+        agreement = call.check(scaled_dot_product_attention_vjp(**call.arguments))
+        assert agreement.convention in (None, "cap-before-bias")
+
     def test_at_most_64_entries_are_known_of_at_most_60_cases(self):
         assert len(CASES) <= 60
-        assert max(len(known) for c in CASES.values() for known in c["entries"].values()) <= 64
+        results = [c.get(part, c)["entries"] for c in CASES.values() for part in ("", "gradients")]
+        assert max(len(known) for entries in results for known in entries.values()) <= 64
 
     def test_the_file_is_small(self):
         assert derived.GENERATED.stat().st_size < 250_000
@@ -145,6 +155,15 @@ class TestUse:
     def test_what_is_not_a_case_is_refused(self):
         with pytest.raises(ValueError, match="no generated case has the name 'G1-x'"):
             generated.load("G1-x")
+        with pytest.raises(ValueError, match="G1-17x17 has no gradients"):
+            generated.load("G1-17x17", BACK)
+
+    def test_the_gradient_of_a_bias_may_be_left_out(self):
+        call = generated.load("G1-40x31-mask-bias-loud", BACK).call
+        back = scaled_dot_product_attention_vjp(**call.arguments)
+        assert len(call.known) == 4
+        counts = [int(re.search(r"(\d+) numbers", repr(call.check(x)))[1]) for x in (back, [*back])]
+        assert counts[0] - counts[1] == call.known["d_bias"].size
 
     def test_a_result_of_another_shape_differs(self):
         call = case("G1-17x17").call
@@ -173,6 +192,13 @@ class TestFaults:
         result = {"output": output, "log_sum_exp": total}
         alone = "return_log_sum_exp" not in call.arguments
         assert excess(call, output if alone else result, "float64") <= 1
+
+    @pytest.mark.parametrize("fault", wrong_kernels.BACKWARD)
+    def test_some_gradient_sees_a_fault_of_the_backward_pass(self, fault):
+        calls = [*generated.calls(BACK)]
+        back = [wrong_kernels.BACKWARD[fault](call.arguments) for call in calls]
+        excesses = [excess(call, x, "float32") for call, x in zip(calls, back, strict=True)]
+        assert max(excesses) >= 10
 
 
 def caught(fault, name):

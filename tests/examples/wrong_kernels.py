@@ -388,3 +388,63 @@ def seen_of(given):
     n = given["query"].shape[-2], given["key"].shape[-2]
     causal = np.tri(*n, given.get("offset", 0), dtype=bool) if given.get("causal") else np.True_
     return causal & given.get("mask", np.True_) & np.ones(n, bool)
+
+
+# --- the backward pass ----------------------------------------------------------------------------
+
+
+def backward(given, *, steepness=True, back=None, mean=None, heads=None, d_key_scale=None):
+    """Return gradients by the formulas, one step of which may be another."""
+    query, key, value, d_output = (given[n] for n in ("query", "key", "value", "d_output"))
+    scale, cap = given.get("scale", query.shape[-1] ** -0.5), given.get("soft_cap")
+    scores = scale * query @ np.swapaxes(key, -1, -2)
+    steep = 1.0
+    if cap is not None:
+        scores = cap * np.tanh(scores / cap)
+        steep = 1 - (scores / cap) ** 2 if steepness else 1.0
+    biased = scores + given.get("bias", 0.0)
+    seen = np.broadcast_to(given.get("mask", np.True_), biased.shape)
+    if given.get("causal"):
+        seen = seen & np.tri(*biased.shape[-2:], given.get("offset", 0), dtype=bool)
+    biased = np.where(seen, biased, -np.inf)
+    weights = np.exp(biased - np.maximum(biased.max(axis=-1, keepdims=True), -1e30))
+    weights = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-30)
+    d_weights = d_output @ np.swapaxes(value, -1, -2)
+    columns = slice(mean)
+    average = (d_output[..., columns] * (weights @ value)[..., columns]).sum(-1, keepdims=True)
+    d_bias = weights * (d_weights - average)
+    d_scores = steep * d_bias
+    rows = slice(back(query.shape[-2]) if back else None)
+    d_key = np.swapaxes(d_scores[..., rows, :], -1, -2) @ query[..., rows, :]
+    d_value = np.swapaxes(weights, -1, -2) @ d_output
+    found = {
+        "d_query": scale * d_scores @ key,
+        "d_key": (d_key_scale(query, value) if d_key_scale else scale) * d_key,
+        "d_value": d_value,
+    }
+    found |= {"d_bias": d_bias} if "bias" in given else {}
+    shapes = {f"d_{n}": given[n].shape for n in ("query", "key", "value", "bias") if n in given}
+    return {name: (heads or added)(x, shapes[name]) for name, x in found.items()}
+
+
+def added(x, shape):
+    """Return an array added up to the shape from which it was broadcast."""
+    x = x.sum(axis=tuple(range(x.ndim - len(shape))))
+    axes = tuple(i for i, n in enumerate(shape) if n < x.shape[i])
+    return x.sum(axis=axes, keepdims=True)
+
+
+def last(x, shape):
+    """Return what came last in place of the sum."""
+    x = x[(-1,) * (x.ndim - len(shape))]
+    return x[tuple(slice(-n, None) for n in shape)]
+
+
+BACKWARD = {
+    "the slope of the cap": lambda given: backward(given, steepness=False),
+    "the last tile of queries": lambda given: backward(given, back=lambda n: n - n % 32 or n),
+    "a mean of 64 columns": lambda given: backward(given, mean=64),
+    "the last head that reads a key": lambda given: backward(given, heads=last),
+    "the scale of the keys": lambda given: backward(given, d_key_scale=lambda q, v: 1.0),
+    "causal without its offset": lambda given: backward(given | {"offset": 0}),
+}

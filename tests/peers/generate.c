@@ -1,10 +1,10 @@
-/* The rule of the generated cases in C: reads a recipe as whole numbers, prints five checksums. */
+/* The rule of the generated cases in C: reads a recipe as whole numbers, prints its checksums. */
 #include <stdint.h>
 #include <stdio.h>
 
 enum { NONE = 1 << 30 }; /* no limit on a side of the window */
 static long seed, B, H, G, Q, K, D, V, step, sharpness, mask, hidden_first, hidden_rows, bias, holes;
-static long loud, level, limited, causal, offset, left, right, sequences, q_len[9], k_len[9];
+static long loud, level, gradients, limited, causal, offset, left, right, sequences, q_len[9], k_len[9];
 
 static uint32_t mix(uint32_t x) {
     x = (x ^ x >> 16) * 0x85ebca6bu;
@@ -65,6 +65,10 @@ static long biased(long b, long h, long i, long j, long place) {
     (void)b, (void)h, (void)i, (void)j;
     return holes && (w & 7) == 0 ? -(1L << 31) : (long)(w >> 26) - 32;
 }
+static long d_output(long b, long h, long i, long c, long place) {
+    (void)b, (void)h, (void)i, (void)c;
+    return (long)(word(6, place) >> 26) - 32;
+}
 static void print(long n0, long n1, long n2, long n3, long (*make)(long, long, long, long, long)) {
     uint32_t sum = 0;
     long place = 0;
@@ -80,8 +84,8 @@ static void print_axes(long axes, long (*make)(long, long, long, long, long)) {
 }
 int main(void) {
     long *all[] = {&seed, &B, &H, &G, &Q, &K, &D, &V, &step, &sharpness, &mask, &hidden_first,
-                   &hidden_rows, &bias, &holes, &loud, &level, &limited, &causal, &offset, &left,
-                   &right, &sequences};
+                   &hidden_rows, &bias, &holes, &loud, &level, &gradients, &limited, &causal, &offset,
+                   &left, &right, &sequences};
     for (unsigned n = 0; n < sizeof all / sizeof *all; n++)
         if (scanf("%ld", all[n]) != 1) return 1;
     for (long s = 0; s < sequences; s++)
@@ -89,5 +93,6 @@ int main(void) {
     print(B, H, Q, D, query), print(B, G, K, D, key), print(B, G, K, V, value);
     if (mask) print_axes(mask, masked);
     if (bias) print_axes(bias, biased);
+    if (gradients) print(B, H, Q, V, d_output);
     return 0;
 }
