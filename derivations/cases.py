@@ -326,4 +326,9 @@ def one_mask_read_in_two_ways(inputs: Inputs) -> Expected:
 
 @derivation
 def the_call_that_fits(inputs: Inputs) -> Expected:
-    return named(attend(*given(inputs), inputs["mask"]))
+    padded = [[*row, because(False, *row)] for row in inputs["mask_short"]]
+    return {
+        **named(attend(*given(inputs), inputs["mask"])),
+        "output_without_cap": attend(*given(inputs)).output,
+        "output_padded": attend(*given(inputs), padded).output,
+    }

@@ -5,13 +5,14 @@ Each takes the inputs of the example and returns every expected value.
 
 from __future__ import annotations
 
-from derivations import analogies, beyond, cases, causal, concepts, options, scaling
+from derivations import analogies, beyond, broadcasting, cases, causal, concepts, options, scaling
 from derivations.kinds import DERIVATIONS
 
 __all__ = [
     "DERIVATIONS",
     "analogies",
     "beyond",
+    "broadcasting",
     "cases",
     "causal",
     "concepts",

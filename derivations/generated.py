@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate, chain, product
@@ -27,6 +27,7 @@ GENERATED = Path(__file__).resolve().parents[1].joinpath(
 LEDGER = Path(__file__).with_name("generated.json")
 BITS = 120
 UNIT = 64
+NEIGHBORS = "_neighbors"  # what the result is where neighboring columns make a pair
 AFTER_BIAS = "_cap_after_bias"  # what the result is where the cap bounds score and bias together
 
 Case: TypeAlias = dict[str, Any]
@@ -160,6 +161,8 @@ class Rule:
             return True
         if self.case["hidden_rows"] and i % 5 == 3:
             return True
+        if self.case["hidden_tile"] and j // 16 == 1:
+            return True
         return self.word(4, self.place(axes, b, h, i, j)) >> 30 == 0
 
     def bias(self, b: int, h: int, i: int, j: int) -> int | None:
@@ -215,10 +218,13 @@ class Rule:
 
 
 class Enclosure:
-    """Intervals that hold the output of a case at its known entries."""
+    """Intervals that hold the output of a case at its known entries.
 
-    def __init__(self, case: Case, cap_after_bias: bool = False) -> None:
-        self.rule, self.after = Rule(case), cap_after_bias
+    Under another convention the cap bounds score and bias together.
+    """
+
+    def __init__(self, case: Case, other_convention: bool = False) -> None:
+        self.rule, self.after = Rule(case), other_convention
         options = case["options"]
         self.root = iv.sqrt(iv.mpf(case["width"]))
         self.scale = Fraction(options["scale"]) if "scale" in options else None
@@ -267,7 +273,7 @@ class Enclosure:
             columns = [entry[-1]] if name == "output" else []
             b, h, i = [0, 0, *entry[: len(entry) - len(columns)]][-3:]
             total, output = self.row(b, h, i, columns)
-            yield output[0] if columns else iv.log(total)
+            yield output[0] if columns else iv.log(total) if total != 0 else None
 
 
 class Slope(NamedTuple):
@@ -281,8 +287,8 @@ class Slope(NamedTuple):
 class Gradients(Enclosure):
     """Intervals that hold the gradients of Σ output · d_output at known entries."""
 
-    def __init__(self, case: Case, cap_after_bias: bool = False) -> None:
-        super().__init__(case, cap_after_bias)
+    def __init__(self, case: Case, other_convention: bool = False) -> None:
+        super().__init__(case, other_convention)
         self.slopes, self.steepness = cache(self._slopes), cache(self._steepness)
         self.value_row = cache(self._value_row)
 
@@ -362,29 +368,52 @@ class Gradients(Enclosure):
             yield getattr(self, name)(*place)
 
 
-def nearest_double(interval: Interval) -> float:
-    """Return the double that every number of an interval rounds to."""
+class Rotated(Enclosure):
+    """Intervals that hold entries of the queries, turned by the positions 37 i − 19.
+
+    Under another convention neighboring columns make a pair.
+    """
+
+    def entries(self, name: str) -> Iterator[Interval]:
+        """Yield the enclosure of each known entry."""
+        for entry in self.rule.case["rotary"]["entries"][name]:
+            b, h, i, c = [0, 0, *entry][-4:]
+            half, row = self.rule.width // 2, self.rule.query_row(b, h, i)
+            pair, second = (c // 2, c % 2) if self.after else (c % half, c // half)
+            one, other = (2 * pair, 2 * pair + 1) if self.after else (pair, pair + half)
+            frequency = iv.exp(-iv.log(10000) * 2 * pair / self.rule.width)
+            angle = (37 * i - 19) * frequency
+            x, y = iv.mpf(row[one]) / UNIT, iv.mpf(row[other]) / UNIT
+            if second:
+                yield x * iv.sin(angle) + y * iv.cos(angle)
+            else:
+                yield x * iv.cos(angle) - y * iv.sin(angle)
+
+
+def nearest_double(interval: Interval) -> float | str:
+    """Return the double that every number of an interval rounds to; None stands for −∞."""
+    if interval is None:
+        return "-Infinity"
     low, high = (Fraction(*mpmath.libmp.to_rational(end)) for end in interval._mpi_)
     if float(low) != float(high):
         raise ArithmeticError(f"{BITS} bits do not tell which double is the nearest: {interval}")
     return float(low)
 
 
-def derive(case: Case) -> dict[str, list[float]]:
+#: What a case may tell: under its own name, but for the output.
+PARTS: dict[str, type[Enclosure]] = {"": Enclosure, "gradients": Gradients, "rotary": Rotated}
+
+
+def derive(case: Case, part: str = "") -> dict[str, list[float | str]]:
     """Return the expected values of a case: the doubles nearest to the exact numbers."""
-    return doubles(case, case["entries"], Enclosure)
-
-
-def derive_gradients(case: Case) -> dict[str, list[float]]:
-    """Return the same of its gradients."""
-    return doubles(case, case["gradients"]["entries"], Gradients)
-
-
-def doubles(case: Case, names: Iterable[str], enclosure: type[Enclosure]) -> dict[str, list[float]]:
-    conventions = ["", AFTER_BIAS] if case["bias"] and "soft_cap" in case["options"] else [""]
+    names, suffixes = case.get(part, case)["entries"], [""]
+    if part == "rotary":
+        suffixes.append(NEIGHBORS)
+    elif case["bias"] and "soft_cap" in case["options"]:
+        suffixes.append(AFTER_BIAS)
     before, iv.prec = iv.prec, BITS
     try:
-        both = [(suffix, enclosure(case, bool(suffix))) for suffix in conventions]
+        both = [(suffix, PARTS[part](case, bool(suffix))) for suffix in suffixes]
         return {
             name + suffix: [nearest_double(x) for x in intervals.entries(name)]
             for suffix, intervals in both
@@ -481,8 +510,8 @@ def write(path: Path = GENERATED) -> None:
 def filled(case: Case) -> Case:
     """Return a case with its checksums and what is expected."""
     found = case | {"checksums": checksums(case), "expected": derive(case)}
-    if "gradients" in case:
-        found["gradients"] = {**case["gradients"], "expected": derive_gradients(case)}
+    for part in PARTS.keys() & case.keys():
+        found[part] = {**case[part], "expected": derive(case, part)}
     return found
 
 

@@ -57,13 +57,14 @@ def attention_gradients(
 def gradients_with(
     query: Matrix, key: Matrix, value: Matrix, d_output: Matrix, options: Options
 ) -> dict[str, Matrix]:
-    """Return the gradients by query, key and value of attention under options."""
+    """Return the gradients by query, key, value and bias of attention under options."""
     weights = attend_with(query, key, value, options).weights
-    slopes_of_scores = []
+    slopes_of_scores, d_bias = [], []
     for i, (p, d_o) in enumerate(zip(weights, d_output, strict=True)):
         d_p = [dot(d_o, v, Words("slope of the weight")) for v in value]
         average = dot(p, d_p, Words("mean"))
         row = [a * (d - average) for a, d in zip(p, d_p, strict=True)]
+        d_bias.append(row)
         if options.soft_cap is not None:
             uncapped = Options(scale=options.scale)
             scaled = [uncapped.score(query[i], k, None) for k in key]
@@ -80,6 +81,7 @@ def gradients_with(
         "query": product(d_scores, key),
         "key": product(transpose(d_scores), query),
         "value": product(transpose(weights), d_output),
+        "bias": d_bias,
     }
 
 

@@ -11,12 +11,14 @@ from derivations.algebra import (
     Matrix,
     Real,
     Vector,
+    at_most,
     divided_by_root,
     dot,
     dot_products,
     logarithm,
     require,
     total,
+    transpose,
 )
 from derivations.attention import Attention, Options, attend_with
 from derivations.beyond import rotated
@@ -54,54 +56,6 @@ def every_pair_of_options(inputs: Inputs) -> Expected:
     }
 
 
-def depth(x: Any) -> int:
-    return 1 + depth(x[0]) if isinstance(x, list) else 0
-
-
-def broadcast(x: Any, sizes: tuple[int, ...]) -> Any:
-    """Return an array repeated to a shape, its axes counted from the last."""
-    if not sizes:
-        return x
-    if depth(x) < len(sizes):
-        return [broadcast(x, sizes[1:])] * sizes[0]
-    rows = x * sizes[0] if len(x) == 1 else x
-    return [broadcast(row, sizes[1:]) for row in rows]
-
-
-def in_each_head(inputs: Inputs, mask: Any = None, bias: Any = None, offset: Any = None) -> Any:
-    """Return the outputs of every sequence and head, under a mask and a bias of any shape."""
-    query, key, value = roles_of(inputs)
-    sizes, inner = (len(query), len(query[0])), (len(query[0][0]), len(key[0][0]))
-    masks, biases = (
-        [[None] * sizes[1]] * sizes[0] if x is None else broadcast(x, (*sizes, *inner))
-        for x in (mask, bias)
-    )
-    return [
-        [
-            attend_with(
-                query[b][h],
-                key[b][h],
-                value[b][h],
-                Options(masks[b][h], biases[b][h], offset=offset),
-            ).output
-            for h in range(sizes[1])
-        ]
-        for b in range(sizes[0])
-    ]
-
-
-@derivation
-def masks_and_biases_in_every_shape(inputs: Inputs) -> Expected:
-    masks = {name: inputs[name] for name in inputs if name.startswith("mask")}
-    biases = {name: inputs[name] for name in inputs if name.startswith("bias")}
-    together = inputs["mask_of_batch"], inputs["bias_of_head"], inputs["offset"]
-    return {
-        **{f"output_{name}": in_each_head(inputs, mask=mask) for name, mask in masks.items()},
-        **{f"output_{name}": in_each_head(inputs, bias=bias) for name, bias in biases.items()},
-        "output_together": in_each_head(inputs, *together),
-    }
-
-
 @derivation
 def more_queries_and_more_keys(inputs: Inputs) -> Expected:
     keys = inputs["key"], inputs["value"]
@@ -122,6 +76,35 @@ def hidden_scores_a_thousand_larger(inputs: Inputs) -> Expected:
         "scaled_scores": scaled_scores(inputs),
         "weights": masked.weights,
         "output": masked.output,
+    }
+
+
+@derivation
+def values_that_an_option_seldom_has(inputs: Inputs) -> Expected:
+    query, key = inputs["query"], inputs["key"]
+    scale, cap, infinite = inputs["scale_negative"], inputs["soft_cap"], inputs["value_infinite"]
+    far, large = inputs["offset"], inputs["value_large"]
+    hidden = Options(mask=inputs["mask"] * len(query))
+    output = attended(inputs, Options()).output
+    weights = attended(inputs, Options()).weights
+    require(all(w > 0 for row in weights for w in row), "a weight of 0 hides an infinity")
+    reached = [plain(x) for x in transpose(infinite)[0]]
+    require(math.inf in reached and -math.inf not in reached, "the column has another limit")
+    mixed = attend_with(query, key, [row[1:] for row in infinite], Options()).output
+    return {
+        "output": output,
+        "output_scaled": attended(inputs, Options(scale=inputs["scale_fine"])).output,
+        "output_negative": attended(inputs, Options(scale=scale)).output,
+        "output_negative_capped": attended(inputs, Options(scale=scale, soft_cap=cap)).output,
+        "output_steep": attended(inputs, Options(scale=inputs["scale_steep"])).output,
+        "output_level": attended(inputs, Options(scale=inputs["scale_zero"])).output,
+        "output_capped": attended(inputs, Options(soft_cap=cap)).output,
+        "output_fine_bias": attended(inputs, some(inputs, "bias")).output,
+        "output_late": attended(inputs, Options(offset=far)).output,
+        "output_quiet": attend_with(query, inputs["key_loud"], inputs["value"], hidden).output,
+        "output_large": attend_with(query, key, large, Options()).output,
+        "output_infinite": [[because(math.inf, *transpose(infinite)[0]), *row] for row in mixed],
+        "output_one": inputs["value"][:1],
     }
 
 
@@ -165,6 +148,30 @@ def many_positions_in_two_layouts(inputs: Inputs) -> Expected:
 
 
 @derivation
+def positions_of_several_sequences(inputs: Inputs) -> Expected:
+    width, base = 4, inputs["base"]
+    frequencies = [step("power", base, Fraction(-2 * i, width)) for i in range(width // 2)]
+    expected: Expected = {}
+    for name, neighbors in (("halves", False), ("neighbors", True)):
+        expected[f"rotated_{name}"] = [
+            [
+                [rotated(x, t, frequencies, neighbors=neighbors) for x, t in rows(head, positions)]
+                for head in heads
+            ]
+            for heads, (positions,) in rows(inputs["x"], inputs["positions"])
+        ]
+        expected[f"rotated_one_{name}"] = [
+            [rotated(x, t, frequencies, neighbors=neighbors)]
+            for (x,), (t,) in rows(inputs["x_one"], inputs["positions_one"])
+        ]
+    return expected
+
+
+def rows(*arrays: Any) -> Any:
+    return zip(*arrays, strict=True)
+
+
+@derivation
 def a_long_decode_over_a_stale_cache(inputs: Inputs) -> Expected:
     output: list[Vector] = []
     for t, query in enumerate(inputs["query"]):
@@ -180,7 +187,7 @@ def backward_through_every_option(inputs: Inputs) -> Expected:
     for option in (*NAMES, "all"):
         options = some(inputs, *(NAMES if option == "all" else [option]))
         back = gradients_with(*given, inputs["d_output"], options)
-        expected |= {f"d_{role}_{option}": x for role, x in back.items()}
+        expected |= {f"d_{role}_{option}": back[role] for role in ("query", "key", "value")}
     require_slopes(given, inputs["d_output"], options, back)
     return expected
 
@@ -257,6 +264,30 @@ def not_finite_behind_a_mask(inputs: Inputs) -> Expected:
 
 def not_finite(entries: Vector) -> Any:
     return because(any(isinstance(plain(x), float) for x in entries), *entries)
+
+
+@derivation
+def hidden_by_two_masks_together(inputs: Inputs) -> Expected:
+    x, mask = inputs["x"], inputs["mask"]
+    by_mask, by_causal = Options(mask), Options(offset=0)
+    together = attend_with(x, x, x, Options(mask, offset=0)).output
+    seen = [[at_most(j, i) for j in range(len(x))] for i in range(len(x))]
+    nobody = [
+        because(not any(a and b for a, b in rows(may, before)), *may)
+        for may, before in rows(mask, seen)
+    ]
+    unmasked = attend_with(x, x, x, Options()).output
+    mean = [total(column) / len(column) for column in transpose(x)]
+    return {
+        "output": together,
+        "output_uniform": [mean if no else row for no, row in rows(nobody, together)],
+        "output_unmasked": [
+            other if no else row for no, other, row in rows(nobody, unmasked, together)
+        ],
+        "nan_in_output": [[no, no] for no in nobody],
+        "output_mask": attend_with(x, x, x, by_mask).output,
+        "output_causal": attend_with(x, x, x, by_causal).output,
+    }
 
 
 @derivation

@@ -87,9 +87,10 @@ def of_example(name: str) -> dict[str, Any]:
                 if isinstance(value, np.ndarray)
             ],
         }
-        if call.expected is None:
-            ((error, why),) = call.because.items()
-            found["answers"].append(asked | {"raises": error, "why": why})
+        if call.raises:
+            found["answers"].append(
+                asked | {"raises": call.raises.__name__, "why": " ".join(call.because.values())}
+            )
             continue
         names = document["result"]
         parts = arrays_of(call.expected)

@@ -25,7 +25,13 @@ SIZES = {
     "255–257": (255, 256, 257),
     "1000": (1000,),
 }
-WIDTHS = {"3–16": (3, 8, 16), "64": (64,), "65–100": (65, 72, 80, 96, 100), "128": (128,), "256": (256,)}
+WIDTHS = {
+    "3–16": (3, 8, 16),
+    "64": (64,),
+    "65–100": (65, 72, 80, 96, 100),
+    "128": (128,),
+    "256": (256,),
+}
 
 
 def one_of(sizes: Mapping[str, tuple[int, ...]], size: int) -> str | None:
@@ -208,6 +214,7 @@ def options(r: Recipe) -> str:
     parts += [f"{name}={value}" for name, value in r["options"].items()]
     marks = {"holes": "some −∞", "level": "scores far down", "loud": "loud hidden keys"}
     parts += [says for name, says in marks.items() if r[name]]
+    parts += ["keys 16 to 31 hidden"] * r["hidden_tile"]
     parts += ["rows that see nothing"] * r["hidden_rows"]
     parts += [f"first {r['hidden_first']} keys hidden"] * bool(r["hidden_first"])
     return ", ".join(parts)

@@ -76,7 +76,7 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
     known = nodes.bullet_list()
     for call in calls:
         text = nodes.paragraph("", "", nodes.literal("", repr(call).partition(": ")[2]))
-        if call.conventions:
+        if call.conventions and not call.raises:
             kinds = (f"{kind}: {why.rstrip('.')}" for kind, why in call.because.items())
             text += [nodes.Text(": "), *prose("; ".join(kinds) + ".")]
         elif call.raises:

@@ -61,7 +61,8 @@ class Call:
         What this package returns: an array or, from a function that returns several, such as
         gradients, each by its name, in order; None if the call has to fail.
     conventions : mapping of str to what `expected` is
-        The result under each convention; empty unless good libraries differ.
+        The result under each convention; empty unless good libraries differ. Of a call that has
+        to fail, what libraries return that take it as something else.
     raises : type or None
         The error that this package raises if the call has to fail, or None. Another library may
         refuse with another error.
@@ -225,8 +226,11 @@ class Call:
                 return Agreement(self.example, (self.written,), type(error).__name__, None)
             got = f"it raised {type(error).__name__}: {error}, which is no refusal"
         else:
+            found = self.judge()(result) if self.conventions else {}
+            if any(not comparison.lines for comparison in found.values()):
+                return self.agreement(found)
             got = f"it returned {what(result)}"
-        (why,) = self.because.values()
+        why = self.because[self.raises.__name__]
         raise WorkedExampleMismatch(
             f"{self!r}\n  must raise an error, such as {self.raises.__name__}: {why}\n  {got}"
         )
@@ -301,7 +305,7 @@ class Call:
         agreeing = [name for name, comparison in found.items() if not comparison.lines]
         name = min(agreeing, key=lambda name: found[name].difference)
         missing = found[name].missing
-        entries = count(*(x for part, x in parts(self.expected).items() if part not in missing))
+        entries = count(*(x for part, x in self.known.items() if part not in missing))
         return Agreement(
             self.example, (self.written,), entries, found[name].difference, name or None
         )
@@ -350,7 +354,7 @@ class Call:
         tolerance = self.tolerance if tolerance is None else tolerance
         return {
             name: self._allowance(name, part, tolerance, within)
-            for name, part in parts(self.expected).items()
+            for name, part in self.known.items()
         }
 
     def _allowance(
@@ -368,7 +372,9 @@ class Call:
             size = max(1.0, float(np.abs(part).max(initial=0.0, where=np.isfinite(part))))
             values = np.full((*arguments["value"].shape[:-1], 1), size)
             arguments, whole = {**arguments, "value": values}, whole[..., None]
-        allow = by_call(self.function, arguments, tolerance, whole, within)
+        # What has to fail may have arrays that do not fit together.
+        function = "" if self.raises else self.function
+        allow = by_call(function, arguments, tolerance, whole, within)
 
         def allowed(dtype: str) -> NDArray[Any]:
             limits = np.broadcast_to(allow(dtype), whole.shape).reshape(own)
@@ -385,7 +391,7 @@ class Call:
     @property
     def known(self) -> dict[str, NDArray[Any]]:
         """What is expected, each array by its name; one alone is the result."""
-        return parts(self.expected)
+        return parts(next(iter(self.conventions.values()), self.expected))
 
     def judge(self, within: Tolerance | None = None) -> Judge:
         """Return what compares results with every answer; what is allowed is computed once."""
@@ -457,7 +463,7 @@ def _conventions(
             found[name] = MappingProxyType({**expected, **given})
             continue
         answer: NDArray[Any] = np.asarray(np.nan) if text is None else find(text, values)
-        if answer.shape != expected.shape:
+        if expected is not None and answer.shape != expected.shape:
             answer = read_only(np.where(marked, answer, expected))
         found[name] = answer
     return found

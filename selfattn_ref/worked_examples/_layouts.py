@@ -19,10 +19,13 @@ ATTENTION = ("scaled_dot_product_attention", "streaming_attention")
 
 
 def contiguous(call: Call, dtype: str = "float64") -> Arrays:
-    """Return fresh arrays of what is given: contiguous, writable, real numbers in a dtype."""
+    """Return fresh arrays of what is given: contiguous, writable, real numbers in a dtype.
+
+    Positions are places, not numbers to compute with: they keep their dtype.
+    """
     with np.errstate(over="ignore"):
         return {
-            name: np.array(x, dtype if x.dtype.kind == "f" else x.dtype, order="C")
+            name: np.array(x, dtype if x.dtype.kind == "f" and name != "positions" else x.dtype)
             for name, x in call.arguments.items()
             if isinstance(x, np.ndarray)
         }
@@ -32,11 +35,17 @@ def in_layouts(call: Call, arrays: Arrays) -> Iterator[tuple[str, Arrays]]:
     """Yield the arrays in other memory, each time with the name of the layout."""
     # Each has a step of its own, so that the strides of one do not do for another.
     yield "strided", {name: _sliced(x, i) for i, (name, x) in enumerate(arrays.items())}
-    yield "transposed", {name: np.ascontiguousarray(x.T).T for name, x in arrays.items()}
+    turned = {name: np.ascontiguousarray(x.T).T for name, x in arrays.items()}
+    yield "transposed", turned
+    if "value" in arrays:  # who reads values by the strides of the keys is found out
+        yield "partly transposed", {**arrays, "value": turned["value"]}
     yield "reversed", {name: _reversed(x) for name, x in arrays.items()}
-    shared = _two_sequences(call, arrays) or _shared(arrays)
+    shared = _two_sequences(call, arrays) or _expanded(call, arrays) or _shared(arrays)
     if shared:
         yield "broadcast", shared
+    same = _same_array(arrays)
+    if same:
+        yield "identical", same
     kept = {name: x.copy() for name, x in arrays.items()}
     for x in kept.values():
         x.setflags(write=False)
@@ -76,6 +85,25 @@ def _two_sequences(call: Call, arrays: Arrays) -> Arrays:
     shared = {name: np.broadcast_to(arrays[name], (2, *arrays[name].shape))
               for name in ("query", "key")}  # fmt: skip
     return arrays | shared | {"value": np.stack([arrays["value"], -arrays["value"]])}
+
+
+def _expanded(call: Call, arrays: Arrays) -> Arrays:
+    """Return queries, keys and values with the leading axes of all three, at a stride of 0."""
+    roles = ("query", "key", "value")
+    if call.function not in ATTENTION or call.arguments.get("grouped_heads", False):
+        return {}
+    lead = np.broadcast_shapes(*(arrays[name].shape[:-2] for name in roles))
+    found = {name: np.broadcast_to(arrays[name], lead + arrays[name].shape[-2:]) for name in roles}
+    return arrays | found if any(found[n].shape != arrays[n].shape for n in roles) else {}
+
+
+def _same_array(arrays: Arrays) -> Arrays:
+    """Return one object for arrays that are equal, as in self-attention; {} if none are."""
+    found: Arrays = {}
+    for name, x in arrays.items():
+        equal = (y for y in found.values() if y.shape == x.shape and np.array_equal(y, x))
+        found[name] = next(equal, x)
+    return found if len({*map(id, found.values())}) < len(found) else {}
 
 
 def _shared(arrays: Arrays) -> Arrays:

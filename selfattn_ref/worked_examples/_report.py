@@ -29,7 +29,7 @@ from selfattn_ref.worked_examples._layouts import contiguous
 from selfattn_ref.worked_examples._naming import Candidates
 from selfattn_ref.worked_examples._selection import ATTENTION, selected
 from selfattn_ref.worked_examples._summary import summary
-from selfattn_ref.worked_examples._trial import attempt
+from selfattn_ref.worked_examples._trial import TooManyAxes, attempt
 
 #: What came of a call; the first two are verdicts on its numbers or its refusal.
 RIGHT, DIFFERENT, FAILED, NOT_ASKED = "right", "different", "failed", "not asked"
@@ -413,6 +413,8 @@ class _Runner:
             trial = attempt(
                 call, self.function, self.within, dtype=self.dtype, between=self.between
             )
+        except TooManyAxes as reason:
+            return self.outcome(call, NOT_ASKED, str(reason), wanting=("a fifth axis",))
         except SkipTest as reason:  # an adapter cannot say it
             return self.outcome(call, NOT_ASKED, str(reason))
         except Exception as error:
@@ -453,7 +455,11 @@ class _Runner:
         except WorkedExampleMismatch as mismatch:
             verdict, detail = DIFFERENT, str(mismatch).partition("\n")[2]
         else:
-            verdict, detail = RIGHT, f"refuses ({agreement.entries})"
+            taken = agreement.convention
+            verdict, detail = (
+                RIGHT,
+                f"takes it: {taken}" if taken else f"refuses ({agreement.entries})",
+            )
         return self.outcome(call, verdict, detail, seconds=time.perf_counter() - start)
 
 

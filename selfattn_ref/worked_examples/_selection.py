@@ -11,7 +11,7 @@ from selfattn_ref.worked_examples._calls import Call
 from selfattn_ref.worked_examples._files import cases, ids, load
 
 ATTENTION = "scaled_dot_product_attention"
-GENERATED = (ATTENTION, f"{ATTENTION}_vjp")  # the functions that the generated cases call
+GENERATED = (ATTENTION, f"{ATTENTION}_vjp", "rotate_pairs")  # which the generated cases call
 
 generated: Any
 try:

@@ -178,6 +178,7 @@ def _attention(
     scale = abs(query.shape[-1] ** -0.5 if scale is None else scale)
     d_query, d_key, d_value, d_bias = (floats.moved(x) for x in (query, key, value, bias))
     query, key, value, bias = (np.abs(x) for x in (query, key, value, bias))
+    value = np.where(np.isfinite(value), value, 0)  # an infinity is compared as it is
     products = scale * (query @ key.mT)
     moved = scale * (d_query @ (key + d_key).mT + query @ d_key.mT) + d_bias
     seen = visible(np.broadcast_shapes(products.shape, bias.shape), arguments)

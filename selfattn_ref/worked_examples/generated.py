@@ -35,10 +35,23 @@ Integers = NDArray[np.int64]
 UNIT = 64  # every number is a whole number of 64ths
 _FILE = resources.files("selfattn_ref.worked_examples") / "data" / "generated.json"
 _EXPECTED = Tolerance(0.0, 2.0**-53)  # each is the nearest double
-_CONVENTIONS = {
-    "cap-before-bias": "The cap bounds what queries and keys give, and the bias arrives whole: "
-    "this library.",
-    "cap-after-bias": "The cap bounds the sum of score and bias.",
+_OF_ANGLES = Tolerance(1e-11, 0.0)  # they reach thousands, where numbers are 1e-12 apart
+_CONVENTIONS = (
+    {
+        "cap-before-bias": "The cap bounds what queries and keys give, and the bias arrives whole: "
+        "this library.",
+        "cap-after-bias": "The cap bounds the sum of score and bias.",
+    },
+    {
+        "halves": "Pair i is columns i and i + d/2: this library by default.",
+        "neighbors": "Pair i is columns 2i and 2i + 1: this library with interleaved=True.",
+    },
+)
+
+
+_OF_NOBODY = {
+    "minus-infinity": "The logarithm of an empty sum: this library's log_sum_exp.",
+    "plus-infinity": "So that every weight computed again from it is 0: FlashAttention.",
 }
 
 
@@ -73,7 +86,7 @@ def names(function: str = "scaled_dot_product_attention") -> tuple[str, ...]:
     Parameters
     ----------
     function : str, optional
-        As in `load`. Some cases have gradients.
+        As in `load`. Some cases have gradients, and of some the queries are rotated.
 
     Returns
     -------
@@ -85,8 +98,8 @@ def names(function: str = "scaled_dot_product_attention") -> tuple[str, ...]:
     >>> names()[0]
     'G1-17x17'
     """
-    back = function.endswith("_vjp")
-    return tuple(name for name, r in _recipes().items() if not back or "gradients" in r)
+    part = _part(function)
+    return tuple(name for name, r in _recipes().items() if not part or part in r)
 
 
 def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
@@ -97,8 +110,8 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
     name : str
         One of `names`.
     function : str, optional
-        The function that its call is of: one that takes what `scaled_dot_product_attention` or
-        `scaled_dot_product_attention_vjp` does.
+        The function that its call is of: one that takes what `scaled_dot_product_attention`,
+        `scaled_dot_product_attention_vjp` or `rotate_pairs` does.
 
     Returns
     -------
@@ -108,44 +121,50 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
     Raises
     ------
     ValueError
-        If there is no such case, or it has no gradients and the function returns them.
+        If there is no such case, or it has no call of the function.
     """
     if name not in _recipes():
         raise ValueError(f"no generated case has the name {name!r}; names() lists them")
-    recipe, back = _recipes()[name], function.endswith("_vjp")
-    if back and "gradients" not in recipe:
-        raise ValueError(f"the case {name} has no gradients; names({function!r}) lists those with")
-    results = recipe["gradients"] if back else recipe
+    recipe, part = _recipes()[name], _part(function)
+    if part and part not in recipe:
+        raise ValueError(f"the case {name} is not for {function}; names({function!r}) lists those")
+    results = recipe.get(part, recipe)
     known = {part: np.asarray(rows, np.intp) for part, rows in results["entries"].items()}
     several = len(known) > 1
     rows, made = (*recipe["lead"], recipe["queries"]), arrays(recipe)
     shapes = {"output": (*rows, recipe["value_width"]), "log_sum_exp": rows}
     shapes |= {f"d_{name}": x.shape for name, x in made.items()}
-    if not back:
-        made.pop("d_output", None)
+    given = _given(made, recipe, part)
+    shapes["rotated"] = shapes["d_query"]
 
     def answer(suffix: str) -> Any:
         values = {n: read_only(np.asarray(results["expected"][n + suffix], float)) for n in known}
-        return MappingProxyType(values) if several else values["output"]
+        return MappingProxyType(values) if several else next(iter(values.values()))
 
-    expected = answer("")
-    answers = {}
-    if recipe["bias"] and "soft_cap" in recipe["options"]:
-        answers = dict(zip(_CONVENTIONS, (expected, answer("_cap_after_bias")), strict=True))
+    expected, answers, because = answer(""), {}, _CONVENTIONS[part == "rotary"]
+    if part == "rotary":
+        answers = dict(zip(because, (expected, answer("_neighbors")), strict=True))
+    elif several and -np.inf in expected.get("log_sum_exp", ()):
+        because = _OF_NOBODY
+        plus = np.where(np.isinf(expected["log_sum_exp"]), np.inf, expected["log_sum_exp"])
+        other = MappingProxyType({**expected, "log_sum_exp": read_only(plus)})
+        answers = dict(zip(because, (expected, other), strict=True))
+    elif recipe["bias"] and "soft_cap" in recipe["options"]:
+        answers = dict(zip(because, (expected, answer("_cap_after_bias")), strict=True))
     call = Call(
         example=name,
         number=0,
         function=function,
-        arguments=MappingProxyType({**made, **_options(recipe)}),
+        arguments=MappingProxyType(given),
         kind="convention" if answers else "value",
         expected=expected,
         conventions=MappingProxyType(answers),
         raises=None,
-        because=MappingProxyType(_CONVENTIONS if answers else {}),
-        tolerance=_EXPECTED,
+        because=MappingProxyType(because if answers else {}),
+        tolerance=_OF_ANGLES if part == "rotary" else _EXPECTED,
         rows=MappingProxyType({}),
-        entries=known if several else known["output"],
-        shape={n: shapes[n] for n in known} if several else shapes["output"],
+        entries=known if several else next(iter(known.values())),
+        shape={n: shapes[n] for n in known} if several else shapes[next(iter(known))],
     )
     return Case(name, recipe["purpose"], MappingProxyType(recipe), call)
 
@@ -171,6 +190,22 @@ def calls(function: str = "scaled_dot_product_attention") -> Iterator[Call]:
 def _recipes() -> dict[str, dict[str, Any]]:
     document = json.loads(_FILE.read_text(encoding="utf-8"))
     return {case["name"]: case for case in document["cases"]}
+
+
+def _part(function: str) -> str:
+    """Return where a recipe has what a function is compared with; "" for the output."""
+    if function == "rotate_pairs":
+        return "rotary"
+    return "gradients" if function.endswith("_vjp") else ""
+
+
+def _given(made: dict[str, NDArray[Any]], recipe: Mapping[str, Any], part: str) -> dict[str, Any]:
+    """Return the arguments of a call."""
+    if part == "rotary":
+        positions = 37 * np.arange(recipe["queries"]) - 19
+        return {"x": made["query"], "positions": read_only(positions)}
+    arrays = {name: x for name, x in made.items() if part or name != "d_output"}
+    return {**arrays, **_options(recipe)}
 
 
 def _options(recipe: Mapping[str, Any]) -> dict[str, Any]:
@@ -362,6 +397,8 @@ class _Rule:
         mask &= ~((i % 4 == 1) & (j < r["hidden_first"]))
         if r["hidden_rows"]:
             mask &= i % 5 != 3
+        if r["hidden_tile"]:
+            mask &= j // 16 != 1
         return np.asarray(mask)
 
     def bias(self) -> NDArray[np.float64]:

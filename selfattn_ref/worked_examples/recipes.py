@@ -838,7 +838,12 @@ def sa051(lib, given):
 
 def sa052(lib, given):
     computed = masked(lib, given, given["mask"])
-    return {name: computed[name] for name in ("weights", "output")}
+    padded = np.pad(given["mask_short"], ((0, 0), (0, 1)))
+    return {
+        **{name: computed[name] for name in ("weights", "output")},
+        "output_without_cap": masked(lib, given, None)["output"],
+        "output_padded": masked(lib, given, padded)["output"],
+    }
 
 
 def sa053(lib, given):
@@ -1117,3 +1122,89 @@ def sa092(lib, given):
         back = lib.scaled_dot_product_attention_vjp(*arrays, **options(given, *names))
         computed |= {f"{part}_{name}": x for part, x in back._asdict().items()}
     return computed
+
+
+def sa093(lib, given):
+    attend = partial(lib.scaled_dot_product_attention, given["query"])
+    of_head, of_sequence = (
+        (given[f"key_of_{owner}"], given[f"value_of_{owner}"]) for owner in ("head", "sequence")
+    )
+    reached = given["mask_of_query"] | np.zeros((2, 2, 1, 2), bool)
+    hidden = attend(*of_head, mask=given["mask_of_query"])
+    mean = of_head[1].mean(axis=-2, keepdims=True)
+    return {
+        "output_of_head": attend(*of_head),
+        "output_of_sequence": attend(*of_sequence),
+        "output_of_both": attend(of_sequence[0], of_head[1]),
+        "output_of_both_others": attend(of_head[0], of_sequence[1]),
+        "output_mask_of_head": attend(*of_head, mask=given["mask_of_head"]),
+        "output_bias_of_head": attend(*of_head, bias=given["bias_of_head"]),
+        "output_bias_of_key": attend(*of_head, bias=given["bias_of_key"]),
+        "output_bias_of_query": attend(*of_head, bias=given["bias_of_query"]),
+        "output_mask_of_query": hidden,
+        "output_uniform": np.where(reached, hidden, mean),
+        "nan_in_output": ~reached,
+        "output_of_five_axes": lib.scaled_dot_product_attention(
+            *(given[name] for name in ("query_of_five_axes", "key", "value")),
+            mask=given["mask_of_five_axes"],
+        ),
+    }
+
+
+def sa094(lib, given):
+    query, key, value = (given[role] for role in ROLES)
+    attend = partial(lib.scaled_dot_product_attention, query, key)
+    names = ("fine", "negative", "steep", "zero")
+    scales = {name: float(given[f"scale_{name}"]) for name in names}
+    cap = float(given["soft_cap"])
+    return {
+        "output": attend(value),
+        "output_scaled": attend(value, scale=scales["fine"]),
+        "output_negative": attend(value, scale=scales["negative"]),
+        "output_negative_capped": attend(value, scale=scales["negative"], soft_cap=cap),
+        "output_steep": attend(value, scale=scales["steep"]),
+        "output_level": attend(value, scale=scales["zero"]),
+        "output_capped": attend(value, soft_cap=cap),
+        "output_fine_bias": attend(value, bias=given["bias"]),
+        "output_late": attend(value, causal=True, offset=given["offset"]),
+        "output_quiet": lib.scaled_dot_product_attention(
+            query, given["key_loud"], value, mask=given["mask"]
+        ),
+        "output_large": attend(given["value_large"]),
+        "output_infinite": attend(given["value_infinite"]),
+        "output_one": lib.scaled_dot_product_attention(query[:1], key[:1], value[:1]),
+    }
+
+
+def sa095(lib, given):
+    arrays = [given[part] for part in (*ROLES, "d_output")]
+    computed = {}
+    for suffix, names in (("", ()), ("_bias", ("bias",)), ("_all", ("mask", "bias", "soft_cap"))):
+        back = lib.scaled_dot_product_attention_vjp(*arrays, **options(given, *names))
+        computed |= {f"{part}{suffix}": x for part, x in back._asdict().items()}
+        computed |= {f"d_bias{suffix}": back.d_bias} if names else {}
+    return computed
+
+
+def sa097(lib, given):
+    x, mask = given["x"], given["mask"]
+    attend = partial(lib.scaled_dot_product_attention, x, x, x)
+    output = attend(mask=mask, causal=True)
+    nobody = ~(mask & lib.causal_mask(4)).any(axis=-1, keepdims=True)
+    return {
+        "output": output,
+        "output_uniform": np.where(nobody, x.mean(axis=0), output),
+        "output_unmasked": np.where(nobody, attend(), output),
+        "nan_in_output": nobody | np.zeros(x.shape, bool),
+        "output_mask": attend(mask=mask),
+        "output_causal": attend(causal=True),
+    }
+
+
+def sa096(lib, given):
+    turn = partial(lib.rotate_pairs, base=float(given["base"]))
+    return {
+        f"rotated{of}_{name}": turn(given[f"x{of}"], given[f"positions{of}"], interleaved=neighbors)
+        for of in ("", "_one")
+        for name, neighbors in (("halves", False), ("neighbors", True))
+    }

@@ -53,7 +53,7 @@ function checksums(text) {
     },
     mask(b, h, i, j, place) {
       if (!c.mask.includes("q")) return j < shown(b) ? 1 : 0;
-      const hidden = (i % 4 === 1 && j < c.hidden_first) || (c.hidden_rows && i % 5 === 3);
+      const hidden = (i % 4 === 1 && j < c.hidden_first) || (c.hidden_rows && i % 5 === 3) || (c.hidden_tile && j >> 4 === 1);
       return hidden || word(4, place) >>> 30 === 0 ? 0 : 1;
     },
     bias(b, h, i, j, place) {

@@ -8,6 +8,7 @@ import pytest
 
 import selfattn_ref
 from selfattn_ref.worked_examples import WorkedExampleMismatch, load
+from selfattn_ref.worked_examples._layouts import contiguous
 from tests.examples.each import IN_USE, each
 from tests.support import loops
 
@@ -16,6 +17,7 @@ CAUSAL = load("SA016").calls[1]
 attend = selfattn_ref.scaled_dot_product_attention
 BUFFER = np.zeros((4, 8))
 KEPT: dict[int, np.ndarray] = {}
+FIRST: dict[tuple[int, ...], np.dtype] = {}
 CALLS_MADE: list[int] = []
 
 
@@ -43,7 +45,13 @@ def into(memory, output):
 
 def count():
     CALLS_MADE.append(1)
-    return 1.0 if len(CALLS_MADE) == 1 else 2.0
+    # The first is made in float32, and the second is compared.
+    return 1.0 if len(CALLS_MADE) <= 2 else 2.0
+
+
+def as_first(x):
+    """Return an array in the dtype in which one of its shape came first."""
+    return x.astype(FIRST.setdefault(x.shape, x.dtype))
 
 
 class TestAgainAndInOtherMemory:
@@ -51,6 +59,8 @@ class TestAgainAndInOtherMemory:
 
     HEADS = load("SA027").calls[0]
     MASK = load("SA016").calls[0]
+    SELF = load("SA097").calls[1]
+    SHARED = load("SA093").calls[0]
 
     @pytest.mark.parametrize(
         "call, wrong, message",
@@ -75,6 +85,10 @@ class TestAgainAndInOtherMemory:
              "differs when called again: a later call writes to the memory of its output"),
             (MASK, lambda q, k, v, mask: attend(q, KEPT.setdefault(id(k), k.copy()), v, mask=mask),
              "differs when called again, with other numbers in the same arrays:\n"),
+            (SELF, lambda q, k, v, causal: attend(q, k, v, causal=causal) * (1 + (q is k)),
+             "differs for identical inputs"),
+            (SHARED, lambda q, k, v: attend(q, k, v) * (1 + (k.ndim == q.ndim)),
+             "differs for broadcast inputs"),
             (MASK, lambda q, k, v, mask: attend(q, k, v, mask=mask) * count(), "differs when "
              "called again"),
         ],
@@ -87,6 +101,17 @@ class TestAgainAndInOtherMemory:
         assert message in str(caught.value)
         assert caught.value.slips == ()
         assert "entries differ" not in str(caught.value).splitlines()[1]
+
+    def test_what_was_made_for_float32_is_not_used_again(self):
+        FIRST.clear()
+        message = "it is within what float32 allows, but its dtype is wider"
+        with pytest.raises(WorkedExampleMismatch, match=message):
+            self.SHARED.test(lambda q, k, v: attend(*map(as_first, (q, k, v))).astype(q.dtype))
+
+    def test_positions_are_no_numbers_to_compute_with(self):
+        call = load("SA096").calls[0]
+        dtypes = {name: x.dtype.name for name, x in contiguous(call, "float16").items()}
+        assert dtypes == {"x": "float16", "positions": "float64"}
 
     @each(call for call in CALLS if call.raises is None)
     def test_the_library_reads_and_writes_as_it_should(self, call):

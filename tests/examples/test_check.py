@@ -120,7 +120,8 @@ class TestAgreement:
             for index in np.ndindex(expected.shape):
                 changed = expected.copy()
                 mask = changed.dtype == np.bool_
-                other = expected[index] + 1e-9 if np.isfinite(expected[index]) else 1e9
+                step = 1e-9 * max(1, abs(expected[index]))
+                other = expected[index] + step if np.isfinite(expected[index]) else 1e9
                 changed[index] = not changed[index] if mask else other
                 with pytest.raises(WorkedExampleMismatch):
                     example.check(**{name: changed})

@@ -327,6 +327,31 @@ CLAIMS = {
         np.abs(load("SA091").inputs["query"] @ load("SA091").inputs["key"][6:].T).max(axis=1).min()
         > 40 and np.abs(x["output"]).max() < 6
     ),
+    "SA093: whose keys, values and masks they are changes the output": lambda x: (
+        not any(
+            np.allclose(x[f"output_{one}"], x[f"output_{other}"])
+            for one, other in itertools.combinations(
+                ["of_head", "of_sequence", "of_both", "mask_of_head", "bias_of_head"], 2)
+        )
+        and np.array_equal(x["output_bias_of_query"], x["output_of_head"])
+    ),
+    "SA094: no option leaves the output as it is, but an offset beyond all keys": lambda x: (
+        np.array_equal(x["output_late"], x["output"])
+        and not any(
+            np.allclose(x[name], x["output"])
+            for name in x if name.startswith("output_") and name != "output_late"
+            and x[name].shape == x["output"].shape
+        )
+    ),
+    "SA095: a bias has gradients, and none of a row adds up to anything but 0": lambda x: (
+        np.abs(x["d_bias_bias"]).max() > 0.1
+        and np.allclose(x["d_bias_bias"].sum(axis=1), 0, atol=1e-14)
+    ),
+    "SA096: each sequence is turned by its own positions, and keeps its lengths": lambda x: (
+        np.allclose(np.linalg.norm(x["rotated_halves"], axis=-1),
+                    np.linalg.norm(load("SA096").inputs["x"], axis=-1))
+        and np.array_equal(x["rotated_halves"][1, :, 2], load("SA096").inputs["x"][1, :, 2])
+    ),
     "SA092: every option has gradients of its own": lambda x: all(
         not np.allclose(one, other)
         for role in ("query", "key")

@@ -179,7 +179,9 @@ class TestAdapters:
     def test_onnx_is_asked_everything(self):
         found = report(adapters.onnx(onnx), CALLS)
         assert found.code == 0
-        assert len(found.asked) == len(CALLS)
+        many = [o.id for o in found.outcomes if "more axes than it takes" in o.detail]
+        assert many == [c.id for c in CALLS if c.args[0].ndim > 4]
+        assert len(found.asked) == len(CALLS) - len(many)
 
     def test_what_the_function_lacks_is_not_claimed(self):
         bare = adapters.torch(lambda query, key, value, attn_mask=None: None)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 enum { NONE = 1 << 30 }; /* no limit on a side of the window */
-static long seed, B, H, G, Q, K, D, V, step, sharpness, mask, hidden_first, hidden_rows, bias, holes;
+static long seed, B, H, G, Q, K, D, V, step, sharpness, mask, hidden_first, hidden_rows, hidden_tile, bias, holes;
 static long loud, level, gradients, limited, causal, offset, left, right, sequences, q_len[9], k_len[9];
 
 static uint32_t mix(uint32_t x) {
@@ -57,7 +57,7 @@ static long value(long b, long g, long j, long c, long place) {
 static long masked(long b, long h, long i, long j, long place) {
     (void)h;
     if (!(mask & 2)) return j < K - 3 - 7 * b;
-    if ((i % 4 == 1 && j < hidden_first) || (hidden_rows && i % 5 == 3)) return 0;
+    if ((i % 4 == 1 && j < hidden_first) || (hidden_rows && i % 5 == 3) || (hidden_tile && j / 16 == 1)) return 0;
     return word(4, place) >> 30 != 0;
 }
 static long biased(long b, long h, long i, long j, long place) {
@@ -84,7 +84,7 @@ static void print_axes(long axes, long (*make)(long, long, long, long, long)) {
 }
 int main(void) {
     long *all[] = {&seed, &B, &H, &G, &Q, &K, &D, &V, &step, &sharpness, &mask, &hidden_first,
-                   &hidden_rows, &bias, &holes, &loud, &level, &gradients, &limited, &causal, &offset,
+                   &hidden_rows, &hidden_tile, &bias, &holes, &loud, &level, &gradients, &limited, &causal, &offset,
                    &left, &right, &sequences};
     for (unsigned n = 0; n < sizeof all / sizeof *all; n++)
         if (scanf("%ld", all[n]) != 1) return 1;

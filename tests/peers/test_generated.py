@@ -41,8 +41,8 @@ def numbers(case):
     return [
         *(case["seed"], *([1, 1] + case["lead"])[-2:], case["key_heads"], case["queries"]),
         *(case["keys"], case["width"], case["value_width"], case["step"], case["sharpness"]),
-        *(axes[0], case["hidden_first"], case["hidden_rows"], axes[1], case["holes"]),
-        *(case["loud"], case["level"], "gradients" in case, bool(limited)),
+        *(axes[0], case["hidden_first"], case["hidden_rows"], case["hidden_tile"], axes[1]),
+        *(case["holes"], case["loud"], case["level"], "gradients" in case, bool(limited)),
         *(options.get("causal", False), options.get("offset", 0)),
         *(NO_LIMIT if x is None else x for x in (left, right)),
         *(len(lengths[0]), *(n for pair in zip(*lengths, strict=True) for n in pair)),
