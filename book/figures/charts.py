@@ -6,13 +6,15 @@ use ink and dashes instead.
 """
 
 import itertools
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from book.figures import palette
+from book.figures import palette, record
 from book.figures.canvas import (
     NOWHERE,
     NUMBER,
@@ -37,11 +39,18 @@ Draw = Callable[[Canvas], None]  # draws on a canvas that has a width, and sets 
 
 
 class Drawing:
-    """A figure for the page, with a description for those who do not see it."""
+    """A figure for the page, with a description for those who do not see it.
 
-    def __init__(self, draw: Draw, alt: str, wide: bool = False) -> None:
+    `arrays` says of the numbers in its cells which entries of worked examples they are.
+    """
+
+    def __init__(
+        self, draw: Draw, alt: str, wide: bool = False, arrays: Sequence[Any] = ()
+    ) -> None:
         look = "drawing spanning" if wide else "drawing"
-        self.html = f'<div class="{look}"{described(alt)}>{both_layouts(draw, wide)}</div>'
+        known = escape(json.dumps(arrays, separators=(",", ":")))
+        marks = described(alt) + (f' data-arrays="{known}"' if arrays else "")
+        self.html = f'<div class="{look}"{marks}>{both_layouts(draw, wide)}</div>'
 
     def _repr_html_(self) -> str:
         return self.html
@@ -181,7 +190,7 @@ def heatmaps(
             y = top + max(matrices[i].shape[0] for i in line) * down + 18
         canvas.height = y - 16
 
-    return Drawing(draw, alt, wide)
+    return Drawing(draw, alt, wide, [*_answering(matrices)])
 
 
 def plane(
@@ -537,6 +546,15 @@ def levels(
             canvas.height = max(canvas.height, y + 48 + tall + 8)
 
     return Drawing(draw, alt, wide)
+
+
+def _answering(matrices: Iterable[Array]) -> Iterable[dict[str, Any]]:
+    """Yield the matrices of examples: the first of their cells among all that have a number."""
+    first = 0
+    for matrix in matrices:
+        for one in record.matrices(matrix):
+            yield {"of": [one["example"], one["array"]], "at": one["at"], "first": first}
+        first += 0 if matrix.dtype == np.bool_ else matrix.size
 
 
 def _entry(value: float, digits: int) -> str:

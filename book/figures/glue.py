@@ -1,4 +1,4 @@
-"""Numbers for the prose, and how arrays are printed."""
+"""Numbers for the prose, and how arrays are printed and noted."""
 
 from typing import Any
 
@@ -7,8 +7,11 @@ import numpy.typing as npt
 from IPython import get_ipython
 from myst_nb import glue
 
+from book.figures import record
+
 if get_ipython() is not None:  # in the kernel of a page: an import elsewhere changes nothing
     np.set_printoptions(precision=4, suppress=True, linewidth=76)  # fits a phone held sideways
+    record.begin(get_ipython())
 
 
 def number(value: float, digits: int = 3) -> str:
