@@ -15,6 +15,7 @@ from sphinx_proof.nodes import proof_node
 from press import fonts
 from press.build import execution, linkcheck
 from press.example import (
+    arrays,
     catalog,
     checker,
     downloads,
@@ -22,7 +23,6 @@ from press.example import (
     id_links,
     page,
     precision,
-    printed,
     public_bugs,
     slip_catalog,
     trace,
@@ -123,7 +123,7 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("doctree-resolved", EARLY, search.collect),
     ("doctree-resolved", USUAL, fonts.find_strange_characters),
     ("doctree-resolved", USUAL, render.keep_with_words),
-    ("doctree-resolved", USUAL, printed.mark),
+    ("doctree-resolved", USUAL, arrays.tint),
     ("doctree-resolved", LATE, notebook.write),
     ("doctree-resolved", LATE, statements.connect_proofs_and_tests),
     ("doctree-resolved", LATE, exercises.add_anchors),

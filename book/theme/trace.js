@@ -6,15 +6,14 @@ const bookTrace = (() => {
   const base = document.currentScript.src.replace(/trace\.js.*/, "traces/");
   const { make } = bookPage;
   const known = {}, waiting = {}, boxes = [];
-  const NUMBER = /(?<![\w.])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])/g;
   const panel = make("div", { class: "trace", role: "status", hidden: "" });
   let now = null, pinned = false, later;
 
-  // A matrix on the page: its element, its example and name or number, its entries by row and column.
+  // A matrix on the page: its element, its example and name, its entries by row and column, and where
+  // in the matrix of the example each of them stands.
   class Box {
-    constructor(element, [example, of, taken], cells) {
-      const rows = taken || cells.map((_, i) => i); // which rows of the matrix these are
-      Object.assign(this, { element, example, of, rows, cells, i: 0, j: 0 });
+    constructor(element, [example, of], cells, at) {
+      Object.assign(this, { element, example, of, cells, at, i: 0, j: 0 });
       boxes.push(this);
       element.tabIndex = 0;
       element.classList.add("traces");
@@ -40,7 +39,7 @@ const bookTrace = (() => {
       element.addEventListener("focusout", (event) => { if (!panel.contains(event.relatedTarget)) hide(); });
     }
 
-    number() { return typeof this.of === "number" ? this.of : known[this.example].names.indexOf(this.of); }
+    number() { return known[this.example].names.indexOf(this.of); }
 
     show(i, j) {
       clearTimeout(later);
@@ -50,7 +49,7 @@ const bookTrace = (() => {
       this.i = i;
       this.j = j;
       now = { box: this };
-      const [, lines, from, next, title, uses] = entries[at][this.rows[i]][j].map(full);
+      const [, lines, from, next, title, uses] = entries[at][this.at[i][j][0]][this.at[i][j][1]].map(full);
       panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' + `<p>${title} <small>${this.example}</small></p>` +
         lines.map((line) => `<p class="made">${full(line)}</p>`).join("") + `<p class="uses">${uses}</p>`;
       panel.firstChild.onclick = () => hide();
@@ -66,8 +65,8 @@ const bookTrace = (() => {
       for (const box of boxes) {
         if (box.example !== this.example || box.number() !== k) continue;
         box.cells.forEach((row, i) => row.forEach((cell, j) => {
-          const at = box.rows[i];
-          if (kind === "r" ? at === a : kind === "c" ? j === a : kind === "m" || (at === a && j === b)) cell.classList.add(look);
+          const [row_, column] = box.at[i][j];
+          if (kind === "r" ? row_ === a : kind === "c" ? column === a : kind === "m" || (row_ === a && column === b)) cell.classList.add(look);
         }));
       }
     }
@@ -111,24 +110,6 @@ const bookTrace = (() => {
     waiting[example].forEach((then) => then());
   }
 
-  // Put each number of a printed text into an element of its own.
-  function numbers(pre) {
-    const walker = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT), texts = [], found = [];
-    while (walker.nextNode()) texts.push(walker.currentNode);
-    for (const text of texts) {
-      const parts = [];
-      let end = 0;
-      for (const match of text.data.matchAll(NUMBER)) {
-        const one = make("span", {}, match[0]);
-        parts.push(text.data.slice(end, match.index), one);
-        found.push(one);
-        end = match.index + match[0].length;
-      }
-      text.replaceWith(...parts, text.data.slice(end));
-    }
-    return found;
-  }
-
   // The numbers of a drawing stand on rectangles; those are its entries.
   function drawn(drawing, svg, panels) {
     const texts = [...svg.querySelectorAll("text.cell")], rects = [...svg.querySelectorAll("rect")];
@@ -139,8 +120,8 @@ const bookTrace = (() => {
     drawing.setAttribute("role", "group");
     svg.removeAttribute("aria-hidden");
     svg.append(make("g", { "aria-hidden": "true" }, [...svg.childNodes]));
-    for (const { of, name, first, shape: [rows, columns] } of panels) {
-      const cells = [...Array(rows)].map((_, i) => [...Array(columns)].map((_, j) => texts[first + i * columns + j]));
+    for (const { of, at, first } of panels) {
+      const cells = at.map((row, i) => row.map((_, j) => texts[first + i * row.length + j]));
       cells.flat().forEach((text) => { text.style.pointerEvents = "none"; });
       const entries = cells.map((row) => row.map(under)), [from, to] = [entries[0][0], entries.at(-1).at(-1)];
       const of_ = (rect, name) => Number(rect.getAttribute(name));
@@ -148,39 +129,20 @@ const bookTrace = (() => {
         class: "around", x: of_(from, "x") - 2, y: of_(from, "y") - 2,
         width: of_(to, "x") + of_(to, "width") - of_(from, "x") + 4, height: of_(to, "y") + of_(to, "height") - of_(from, "y") + 4,
       });
-      const group = make("g", { role: "group", "aria-label": `${name} of ${of[0]}: the arrow keys trace its numbers` }, ring);
+      const group = make("g", { role: "group", "aria-label": `${of[1]} of ${of[0]}: the arrow keys trace its numbers` }, ring);
       svg.append(group);
-      new Box(group, of, entries);
+      new Box(group, of, entries, at);
     }
   }
 
   function begin() {
     for (const table of document.querySelectorAll("table[data-array]")) {
-      new Box(table, [table.dataset.example, table.dataset.array], [...table.tBodies[0].rows].map((row) => [...row.querySelectorAll("td")]));
+      const cells = [...table.tBodies[0].rows].map((row) => [...row.querySelectorAll("td")]);
+      const at = cells.map((row, i) => row.map((cell, j) => cell.dataset.at?.split(",").map(Number) || [i, j]));
+      new Box(table, [table.dataset.example, table.dataset.array], cells, at);
     }
-    const traced = document.getElementById("traced");
-    const facts = traced ? JSON.parse(traced.textContent) : { printed: {}, drawings: {} };
-    const outputs = document.querySelectorAll(".output[class*=highlight-] pre");
-    for (const [place, arrays] of Object.entries(facts.printed)) {
-      const every = numbers(outputs[place]);
-      for (const { of, name, rows, width } of arrays) {
-        const cells = rows.map((first) => every.slice(first, first + width));
-        const label = `${name} of ${of[0]}: the arrow keys trace its numbers`;
-        const group = make("span", { role: "group", "aria-label": label }), range = document.createRange();
-        range.setStartBefore(cells[0][0]);
-        range.setEndAfter(cells.at(-1).at(-1));
-        group.append(range.extractContents());
-        range.insertNode(group);
-        new Box(group, of, cells);
-      }
-    }
-    const drawings = document.querySelectorAll(".drawing:not(.live)");
-    for (const [place, panels] of Object.entries(facts.drawings)) {
-      for (const svg of drawings[place].querySelectorAll("svg")) drawn(drawings[place], svg, panels);
-    }
-    if (outputs.length && boxes.length) {
-      const first = document.querySelector(".output .traces, .drawing .traces");
-      first?.closest(".highlight")?.append(make("small", { class: "hint" }, `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a number: what made it?`));
+    for (const drawing of document.querySelectorAll("[data-arrays]")) {
+      for (const svg of drawing.querySelectorAll("svg")) drawn(drawing, svg, JSON.parse(drawing.dataset.arrays));
     }
     document.body.append(panel);
     addEventListener("keydown", (event) => { if (event.key === "Escape" && now) hide(); });

@@ -4,7 +4,7 @@ import html
 import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from press.example import trace
@@ -48,8 +48,8 @@ def digits(value: Any) -> str:
     return repr(value)
 
 
-def cell(value: Any, places: int, largest: float) -> str:
-    """Write a cell of a table, shaded by its size."""
+def cell(value: Any, text: str, largest: float, marks: str = "") -> str:
+    """Write a cell of a table, shaded by its size; `marks` are further attributes."""
     if isinstance(value, str):
         return f'<td class="word">{html.escape(value)}</td>'
     if isinstance(value, bool):
@@ -59,11 +59,32 @@ def cell(value: Any, places: int, largest: float) -> str:
             f'<span class="unseen">{value}</span></td>'
         )
     if not math.isfinite(value):
-        return f'<td class="no">{shown(value, places)}</td>'
+        return f'<td class="no"{marks}>{text}</td>'
     share = round(STRONGEST * abs(value) / largest) if largest else 0
     color = ";--role:var(--negative)" if value < 0 else ""
     attributes = f' style="--a:{share}%{color}"' if value else ' class="no"'
-    return f"<td{attributes}>{shown(value, places)}</td>"
+    return f"<td{attributes}{marks}>{text}</td>"
+
+
+def matrix(
+    title: str,
+    marks: str,
+    columns: Sequence[str],
+    rows: Iterable[tuple[str, str]],
+    caption: str = "",
+) -> str:
+    """Write a table; a row is its name, if it has one, and its cells."""
+    lines, corner = [], ""
+    for name, cells in rows:
+        start = f'<th scope="row">{html.escape(name)}</th>' if name else ""
+        corner = "<td></td>" if name else ""
+        lines.append(f"<tr>{start}{cells}</tr>\n")
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in columns)
+    above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="table"><table class="matrix" aria-label="{html.escape(title)}"{marks}>{above}'
+        f"<thead><tr>{corner}{head}</tr></thead>\n<tbody>{''.join(lines)}</tbody></table></div>"
+    )
 
 
 def tables(name: str, data: Mapping[str, Any]) -> str:
@@ -88,26 +109,18 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
     style = f' style="--role:var(--{role})"'
     found = []
     for place in itertools.product(*map(range, sizes[:-2])):
-        matrix = value
+        part = value
         for index in place:
-            matrix = matrix[index]
+            part = part[index]
         label = ", ".join(caption[index] for caption, index in zip(captions, place, strict=True))
-        caption = f"<caption>{html.escape(label)}</caption>" if place else ""
-        corner = "<td></td>" if len(sizes) > 1 else ""
-        head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in columns)
-        body = ""
-        for row, entries in zip(rows, matrix if len(sizes) > 1 else [matrix], strict=True):
-            start = f'<th scope="row">{html.escape(row)}</th>' if len(sizes) > 1 else ""
-            body += f"<tr>{start}{''.join(cell(e, places, largest) for e in entries)}</tr>\n"
-        title = html.escape(f"{name} {label}".strip())
         at = name + "".join(f"[{index}]" for index in place)
         traced = ""
         if trace.is_traced(data["id"], at):
             traced = f' data-example="{data["id"]}" data-array="{at}"'
-        found.append(
-            f'<div class="table"><table class="matrix" aria-label="{title}"{traced}{style}>'
-            f"{caption}<thead><tr>{corner}{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
-        )
+        lines = part if len(sizes) > 1 else [part]
+        cells = ["".join(cell(e, shown(e, places), largest) for e in entries) for entries in lines]
+        title = f"{name} {label}".strip()
+        found.append(matrix(title, traced + style, columns, zip(rows, cells, strict=True), label))
     return "\n".join(found) if len(found) == 1 else f'<div class="slices">{"".join(found)}</div>'
 
 

@@ -104,7 +104,6 @@ class Trace:
     def __init__(self, data: Mapping[str, Any], inputs: Any, expected: Any) -> None:
         self.data = data
         self.known: dict[str, Matrix] = {}
-        self.choices = [tuple(e["value"]) for e in data["inputs"].values() if "indices_of" in e]
         every = [*matrices(data, {**inputs, **expected})]
         entries = [step for matrix in every for step in matrix.steps.flat]
         self.listed = {id(step) for step in entries}
@@ -138,16 +137,6 @@ class Trace:
         """Return the lines of every entry of a matrix."""
         rows, columns = self.known[name].values.shape
         return [[self.lines(name, i, j) for j in range(columns)] for i in range(rows)]
-
-    def parts(self) -> Iterator[tuple[Matrix, tuple[int, ...], Array]]:
-        """Yield each matrix as a page may show it: whole, or the rows of one sentence."""
-        every = [matrix for matrix in self.known.values() if matrix.values.dtype != bool]
-        for matrix in every:
-            yield matrix, (), matrix.values
-        for matrix in every:
-            for rows in self.choices:
-                if len(matrix.values) > max(rows):
-                    yield matrix, rows, matrix.values[list(rows)]
 
     # What is said of an entry
 
@@ -550,9 +539,6 @@ def steps_of(name: str) -> str:
     return trace_of(data_of(name)).steps()
 
 
-# Printed arrays
-
-
 def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the script of each example."""
     if not is_whole(app, exception):
@@ -577,5 +563,5 @@ def load_script(
 ) -> None:
     """Load the script on a page that has something to trace."""
     drawn = doctree.findall(nodes.raw) if doctree else ()
-    if any(re.search(r'data-array=|id="traced"', each.astext()) for each in drawn):
+    if any(re.search(r"data-arrays?=", each.astext()) for each in drawn):
         context["figure_scripts"] = [*context["figure_scripts"], SCRIPT.name]

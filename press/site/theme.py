@@ -15,7 +15,13 @@ from selfattn_ref import __version__ as version
 
 ROOT = Path(__file__).resolve().parents[2]
 THEME = ROOT / "book" / "theme"
-SHEETS = ("page.css", "math.css", "figures.css", "sheet.css")  # one stylesheet for the reader
+SHEETS = (
+    "page.css",
+    "math.css",
+    "figures.css",
+    "sheet.css",
+    "arrays.css",
+)  # one stylesheet for the reader
 # Jupyter Book loads these for its own theme; they would put scripts and styles into the pages.
 UNUSED = {
     "pydata_sphinx_theme",

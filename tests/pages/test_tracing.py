@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from press.example.arithmetic import equals, short
-from press.example.printed import Matching
 from press.example.trace import DATA, data_of, named, trace_of
 
 NAMES = sorted(path.stem for path in DATA.glob("SA*.json"))
@@ -174,66 +173,3 @@ class TestWhatIsTraced:
         ]
         assert order == sorted(order)
         assert "<code>query</code> times <code>key</code> transposed</td>" in steps
-
-
-class TestPrinted:
-    """Printed arrays are recognized by their numbers, and only if it is certain."""
-
-    def matching(self, *names: str) -> Matching:
-        return Matching({name: trace_of(data_of(name)) for name in names})
-
-    def named(self, matching: Matching, text: str) -> list[str]:
-        found = matching.printed(text)
-        return [matching.traces[one["of"][0]].names[one["of"][1]] for one in found]
-
-    def test_an_array_and_its_rows(self) -> None:
-        text = "weights\n[[0.787  0.1065 0.1065]\n [0.4223 0.4223 0.1554]\n [0.5761 0.2119 0.2119]]"
-        (found,) = self.matching("SA036").printed(text)
-        assert found["rows"] == [0, 3, 6]
-        assert found["width"] == 3
-        assert self.named(self.matching("SA036"), text) == ["weights_money"]
-
-    def test_the_second_time_is_the_second_of_two_with_the_same_numbers(self) -> None:
-        text = "[[4. 2. 2.]\n [2. 2. 1.]\n [2. 1. 1.]]"
-        matching = self.matching("SA036")
-        names = [self.named(matching, text)[0] for _ in range(2)]
-        assert names == ["scores_money", "scores_river"]
-
-    def test_the_rows_of_one_sentence(self) -> None:
-        (found,) = self.matching("SA037").printed("Q [[2. 0.]\n [2. 2.]\n [1. 0.]]")
-        name, matrix, rows = found["of"]
-        trace = trace_of(data_of(name))
-        assert rows == (0, 1, 2)
-        expected = [[2, 0], [2, 2], [1, 0]]
-        np.testing.assert_array_equal(trace.known[trace.names[matrix]].values[[*rows]], expected)
-
-    def test_a_row_of_a_larger_matrix_is_none_of_its_own(self) -> None:
-        text = "weights\n[[1.     0.     0.    ]\n [0.5    0.5    0.    ]\n [0.5761 0.2119 0.2119]]"
-        assert self.named(self.matching("SA021"), text) == []
-        assert self.named(self.matching("SA021"), "weights [1. 0. 0.]") == ["weights"]
-
-    def test_the_example_that_a_cell_loads_comes_first(self) -> None:
-        text = "[[0.1 0.2 0.3]\n [0.4 0.5 0.6]\n [0.7 0.8 0.9]]"
-        for name in ("SA009", "SA031"):
-            (found,) = self.matching("SA009", "SA031").printed(text, frozenset({name}))
-            assert found["of"][0] == name
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "[[0.787  0.1065 0.1066]\n [0.4223 0.4223 0.1554]\n [0.5761 0.2119 0.2119]]",
-            "[[0.787  0.1065]\n [0.4223 0.4223]\n [0.5761 0.2119]]",
-            "[1. 1.]",
-            "[[1. 0.]\n [0. 1.]]",
-            "in the year 1987, 3 of 4",
-        ],
-    )
-    def test_other_numbers_are_left_alone(self, text: str) -> None:
-        assert self.named(self.matching("SA036"), text) == []
-
-    def test_a_drawing_shows_fewer_digits(self) -> None:
-        cells = ["0.79", "0.11", "0.11", "0.42", "0.42", "0.16", "0.58", "0.21", "0.21"]
-        drawing = "".join(f'<text x="1" y="2" class="cell">{cell}</text>' for cell in cells)
-        (found,) = self.matching("SA036").drawn(drawing)
-        assert found["shape"] == [3, 3]
-        assert found["first"] == 0

@@ -1,0 +1,129 @@
+"""Which arrays of the examples a cell shows is known by what they are, not by their numbers."""
+
+import json
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+from sphinx.errors import ExtensionError
+
+from book.figures import record
+from press.build.execution import ROOT
+from press.example.arrays import NOTE, Table, laid_out, text_of
+from selfattn_ref.worked_examples import load
+
+E = load("SA036").inputs["embeddings"]  # (5, 2), of the words money, bank, grows, river, flows
+HEADS = load("SA026").expected["query_heads"]  # (2, 3, 2)
+OTHER = load("SA037").inputs["embeddings"]
+COMPUTED, CHANGED = E.copy(), E.copy()
+FIRST = COMPUTED[[0, 1]]
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load two examples, and compare some arrays."""
+    monkeypatch.setattr(record, "KNOWN", [])
+    record.these_are(load("SA036"), embeddings=E)
+    record.these_are(load("SA026"), query_heads=HEADS)
+    record.these_are(load("SA036"), embeddings=COMPUTED)
+    record.these_are(load("SA036"), embeddings=CHANGED)
+    record.these_are(load("SA036"), rows=[0, 1], embeddings=FIRST)
+
+
+@pytest.mark.parametrize(
+    ("array", "found"),
+    [
+        (E, {"embeddings": np.ndindex(5, 2)}),
+        (E[1], {"embeddings": [(1, 0), (1, 1)]}),
+        (E[3:], {"embeddings": [(3, 0), (3, 1), (4, 0), (4, 1)]}),
+        (E[:, 1], {"embeddings": [(i, 1) for i in range(5)]}),
+        (E[:2].T, {"embeddings": [(0, 0), (1, 0), (0, 1), (1, 1)]}),
+        (COMPUTED[2:3], {"embeddings": [(2, 0), (2, 1)]}),
+        (FIRST[1], {"embeddings": [(1, 0), (1, 1)]}),
+        (HEADS, {"query_heads[0]": np.ndindex(3, 2), "query_heads[1]": np.ndindex(3, 2)}),
+        (HEADS[1, 2], {"query_heads[1]": [(2, 0), (2, 1)]}),
+        (HEADS[:, 2], {}),  # rows of two matrices
+        (E.copy(), {}),  # the same numbers are not the same array
+        (E.round(1), {}),
+        (OTHER, {}),  # of an example that this page has not loaded
+        (E[1, 1:1], {}),
+    ],
+)  # fmt: skip
+def test_an_array_is_known_by_what_it_is(array: Any, found: Any) -> None:
+    shown = {one["array"]: [tuple(p) for row in one["at"] for p in row]
+             for one in record.matrices(array)}  # fmt: skip
+    assert shown == {name: [*places] for name, places in found.items()}
+
+
+def test_an_array_that_has_been_changed_is_another() -> None:
+    before = CHANGED.copy()
+    assert [*record.matrices(CHANGED, before)]
+    assert not [*record.matrices(CHANGED, before + 1)]
+
+
+def test_who_says_what_arrays_are_must_be_right() -> None:
+    with pytest.raises(AssertionError, match="embeddings"):
+        record.these_are(load("SA036"), embeddings=COMPUTED + 1e-6)
+    with pytest.raises(ExtensionError, match="other numbers"):
+        Table("SA036", "weights_money", [[[0, 0], [0, 1]]], [[0.787, 0.1066]])
+
+
+UNKNOWN = np.ones((2, 2))
+ROWS = [part for word, row in zip("abc", E, strict=False) for part in (f"{word}: ", row, "\n")]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        (["E", "\n", E, "\n"], ["5 × 2 E", ""]),
+        (["two lines\nE:\n", E, "\n"], ["two lines", "5 × 2 E", ""]),
+        (["", E, "\n", UNKNOWN, "\n"], ["5 × 2 ", "[[1. 1.]\n [1. 1.]]", ""]),
+        ([UNKNOWN, "\n", E], ["[[1. 1.]\n [1. 1.]]", "5 × 2 "]),
+        (["heads", "\n", HEADS, "\n"], ["3 × 2 heads", "3 × 2 heads", ""]),
+        (["words:\n", *ROWS], ["3 × 2 words a: b: c:", ""]),
+        (["bank ", E[1], "\n"], ["bank [1. 1.]", ""]),  # a row alone says little
+        (["sum ", UNKNOWN[0], " of ", E, "\n"], ["sum [1. 1.] of " + f"{E}", ""]),
+        ([*ROWS[:2], " and more\n", *ROWS[3:5], " and more\n"],
+         ["a: [2. 0.] and more", "b: [1. 1.] and more", ""]),
+        (["a ", E[0, :1], " ", E[0, 1:], "\n", "b ", E[1, :1], " ",
+          E[1, 1:], "\n"], ["2 × 2  a b", ""]),
+    ],
+)  # fmt: skip
+def test_matrices_are_laid_out_with_their_names(pieces: Any, expected: list[str]) -> None:
+    def noted(one: Any) -> Any:
+        return record.facts(record.shown(one, f"{one}"))
+
+    shown = [
+        " ".join([f"{len(one.at)} × {len(one.at[0])}", one.caption, *one.labels])
+        if isinstance(one, Table)
+        else text_of(one)
+        for one in laid_out(map(noted, pieces))
+    ]
+    assert shown == expected
+
+
+def test_a_kernel_tells_of_an_array_that_is_compared_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    lines = (
+        "from book.figures.glue import say\nfrom selfattn_ref.worked_examples import load",
+        "example = load('SA005')\ns = example.inputs['scores']\nprint('scores', s)",
+        "import numpy as np\ne = np.exp(s)\nprint('e', flush=True)\nprint(e, flush=True)\ns.copy()",
+        "try:\n    example.check(exponentials=2 * e)\nexcept AssertionError:\n    print(s.copy())",
+        "example.check(exponentials=e)",
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in lines])
+    NotebookClient(book, kernel_name="python3", coalesce_streams=True).execute()
+    told = []
+    for cell in book.cells:
+        texts = [one.get("data", {}).get("text/html", "") for one in cell.outputs]
+        facts = [json.loads(found[1]) for text in texts if (found := NOTE.match(text))]
+        pieces = [one for each in facts for one in each["printed"] + each["value"]]
+        arrays = [one["matrices"] for one in pieces if isinstance(one, dict)]
+        told.append([(one["array"], one["values"]) for each in arrays for one in each])
+    scores = load("SA005").inputs["scores"].tolist()
+    exponentials = np.exp(scores).tolist()
+    assert told == [[], [("scores", [scores])], [("exponentials", [exponentials])], [], []]
