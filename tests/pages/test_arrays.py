@@ -19,6 +19,7 @@ HEADS = load("SA026").expected["query_heads"]  # (2, 3, 2)
 OTHER = load("SA037").inputs["embeddings"]
 COMPUTED, CHANGED = E.copy(), E.copy()
 FIRST = COMPUTED[[0, 1]]
+LONGER = np.append(E, 1.0)  # as the last number of the example
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +31,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     record.these_are(load("SA036"), embeddings=COMPUTED)
     record.these_are(load("SA036"), embeddings=CHANGED)
     record.these_are(load("SA036"), rows=[0, 1], embeddings=FIRST)
+    record.these_are(load("SA036"), embeddings=LONGER[:10].reshape(5, 2))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         (HEADS, {"query_heads[0]": np.ndindex(3, 2), "query_heads[1]": np.ndindex(3, 2)}),
         (HEADS[1, 2], {"query_heads[1]": [(2, 0), (2, 1)]}),
         (HEADS[:, 2], {}),  # rows of two matrices
+        (LONGER[8:], {}),  # more than a part
         (E.copy(), {}),  # the same numbers are not the same array
         (E.round(1), {}),
         (OTHER, {}),  # of an example that this page has not loaded
