@@ -85,7 +85,6 @@ VISITORS: dict[type[nodes.Element], Visitors] = {
     solution_node: (exercises.visit_solution, END_FOLD),
     folds.aside: (folds.visit_aside, END_FOLD),
     HideCodeCellNode: (folds.visit_hidden, END_FOLD),
-    nodes.literal_block: (code.visit_literal_block, None),
     nodes.table: (tables.visit_table, tables.depart_table),
     nodes.citation: (bibliography.visit_citation, END),
     margin.margin_notes: (html('<div class="notes">'), END),

@@ -109,8 +109,8 @@ def plane(shown: Plane | None, solved: bool) -> str:
         (x, low), (_, high) = spot(at, 0), spot(at, 2)
         (left, y), (right, _) = spot(0, at), spot(2, at)
         lines += f'<path d="M{x} {low}V{high}M{left} {y}H{right}"/>'
-    points = [(*point, "point") for point in shown.points]
-    points += [(*point, "drawn") for point in shown.drawn if solved]
+    points = [(*point, "value") for point in shown.points]
+    points += [(*point, "context") for point in shown.drawn if solved]
     said = [f"{name} at {number(x, 2)}, {number(y, 2)}" for name, x, y, _ in points]
     marks = "".join(mark(name, *spot(x, y), kind) for name, x, y, kind in points)
     axes = f"{shown.x_label} to the right and {shown.y_label} upward"

@@ -1,8 +1,8 @@
 """The colors of the book, in the light and the dark theme: the only place that names any.
 
-One role, one color, in formulas, tables and figures alike. The roles differ from each other in
-lightness as well as in hue, so that a reader with any of the common color-vision deficiencies
-can tell them apart.
+One role, one color, in formulas, tables and figures alike, and nothing else has it. The roles
+differ from each other in lightness as well as in hue, so that a reader with any of the common
+color-vision deficiencies can tell them apart.
 """
 
 from collections.abc import Sequence
@@ -21,24 +21,22 @@ GROUNDS = {
     "paper": Color("#fcfbf8", "#14181e"),
     "raised": Color("#f5f3ee", "#1b2027"),  # the ground of code
 }
-TEXT = {
+TEXT = {  # what is not colored: links and marks of agreement are ink
     "ink": Color("#1d2430", "#dfe3e8"),
     "soft": Color("#5a6372", "#98a2b0"),  # notes, axes
-    "link": Color("#0b5a94", "#7cb7e8"),
-    "ok": Color("#14724c", "#5cc79a"),  # what was checked
+    "error": Color("#b5333d", "#f67777"),  # what is wrong
 }
 LINES = {"rule": Color("#dcd8ce", "#323a45"), "faint": Color("#858a93", "#727c8a")}
 ROLES = {
-    "query": Color("#0170c1", "#a9caf8"),
-    "key": Color("#933321", "#f9c084"),
-    "value": Color("#276e4a", "#4ed9ba"),
-    "score": Color("#9d6000", "#b8a52a"),
-    "weight": Color("#3f35b3", "#8a80f0"),
-    "context": Color("#772b64", "#c686b0"),
-    "negative": Color("#d5175a", "#f46d79"),  # scores below zero
+    "query": Color("#1670b9", "#5eaaf5"),
+    "key": Color("#853209", "#da915e"),
+    "value": Color("#146d3b", "#72bb8a"),
+    "score": Color("#8f6603", "#dbc05f"),
+    "weight": Color("#483d8a", "#c3bbf6"),
+    "context": Color("#8a5491", "#c088c5"),
+    "negative": Color("#7c324d", "#fca8c1"),  # below zero, and ticks along the edge say so, too
 }
 PAPER, INK, SOFT = GROUNDS["paper"], TEXT["ink"], TEXT["soft"]
-WEIGHT, CONTEXT = ROLES["weight"], ROLES["context"]
 
 
 def css_variables() -> str:

@@ -72,7 +72,7 @@ def status(data: Mapping[str, Any]) -> list[nodes.Node]:
     if withdrawn := data.get("withdrawn"):
         see = f" See {withdrawn['see']}." if withdrawn["see"] else ""
         why = f" on {withdrawn['on']}: {withdrawn['because']}{see}"
-        return [nodes.strong("", "withdrawn", classes=["negative"]), *prose(curled(why))]
+        return [nodes.strong("", "withdrawn", classes=["error"]), *prose(curled(why))]
     agrees = f" with the library in this build: {agreement(data)}"
     return [nodes.strong("", "✓ agrees"), *powers(agrees)]
 

@@ -1,4 +1,4 @@
-"""The code of a page: its colors, and the marks of the worked examples that agree with it."""
+"""The code of a page: how it looks, and the marks of the worked examples that agree with it."""
 
 import re
 from collections.abc import Iterable
@@ -8,28 +8,24 @@ from docutils import nodes
 from pygments.formatters import HtmlFormatter
 from pygments.token import STANDARD_TYPES, Text
 from sphinx.application import Sphinx
-from sphinx.writers.html5 import HTML5Translator
 
 from press import seams
-from press.lesson.tables import ROLES
 from press.markup import raw
 from press.site.theme import THEME
 
 AGREES = re.compile(r'class="checked">(SA\d{3}) checked: (.*?) agrees? \((.*?)\)<')
 # The kinds of tokens, by their short names, of which the stylesheet says how they look.
 SHEET = (THEME / "page.css").read_text("utf-8")
-COLORED = {*re.findall(r"\w+", " ".join(re.findall(r"^\.highlight :is\((.+?)\)", SHEET, re.M)))}
-COMMENT = re.compile(r'(?<=<span class="c1">)[^<]*')
-ROLE = re.compile(rf"\b({'|'.join(ROLES)})s?\b", re.I)
+STYLED = {*re.findall(r"\w+", " ".join(re.findall(r"^\.highlight :is\((.+?)\)", SHEET, re.M)))}
 
 
 class CodeFormatter(HtmlFormatter):  # type: ignore[misc]  # Pygments has no types
-    """Marks what the stylesheet colors in code and nothing else: one token in five."""
+    """Marks what the stylesheet sets apart in code, and nothing else."""
 
     def format(self, tokensource: Iterable[tuple[Any, str]], outfile: IO[str]) -> None:
         """Write the tokens."""
         kinds = (
-            (kind if STANDARD_TYPES.get(kind) in COLORED else Text, text)
+            (kind if STANDARD_TYPES.get(kind) in STYLED else Text, text)
             for kind, text in tokensource
         )
         super().format(kinds, outfile)
@@ -59,19 +55,6 @@ def mark_checked(app: Sphinx, doctree: nodes.document, page: str) -> None:
             cell["classes"].append("agrees")
 
 
-def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
-    """Write code; the words for the roles have their colors in its comments."""
-    try:
-        HTML5Translator.visit_literal_block(self, node)
-    finally:
-        self.body[-1] = COMMENT.sub(
-            lambda found: ROLE.sub(
-                lambda word: f'<span class="{ROLES[word[1].lower()]}">{word[0]}</span>', found[0]
-            ),
-            self.body[-1],
-        )
-
-
 def register(app: Sphinx) -> None:
-    """Have Sphinx color code in this way."""
+    """Have Sphinx write code in this way."""
     seams.format_code_with(CodeFormatter)

@@ -1,6 +1,6 @@
 """Draw the icons of the site and the card that other sites show for a link to it.
 
-Three shares flow into one context: the mark of the book, in the colors of the figures.
+Three shares flow into one context: the mark of the book, in ink.
 """
 
 from pathlib import Path
@@ -37,13 +37,13 @@ def draw(target: Path, width: int, height: int, title: tuple[str, ...] = ()) -> 
             PathPatch(
                 Curve(bend, codes),
                 fill=False,
-                ec=palette.WEIGHT.light,
+                ec=palette.INK.light,
                 lw=wide * size * 0.72,
                 alpha=alpha,
                 capstyle="butt",
             )
         )
-    axes.add_patch(Circle((0.76, 0.53), 0.17, fc=palette.CONTEXT.light, lw=0))
+    axes.add_patch(Circle((0.76, 0.53), 0.17, fc=palette.INK.light, lw=0))
     lines = (
         ("Semibold", palette.INK, 58, 0.37),
         ("Regular", palette.SOFT, 26, 0.21),

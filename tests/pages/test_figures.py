@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from coloraide import Color
 
 from book.figures import charts, palette
 from book.figures.canvas import Array, Canvas, text_width
@@ -234,31 +235,7 @@ class TestHeatmaps:
         assert float(pale) < float(first) == float(last)
 
 
-def seen(color: list[float], matrix: np.ndarray) -> np.ndarray:
-    """Return CIELAB of an sRGB color as an eye with the given deficiency sees it."""
-    linear = np.array([c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color])
-    to_xyz = np.array(
-        [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750],
-         [0.0193339, 0.1191920, 0.9503041]]
-    )  # fmt: skip
-    relative = to_xyz @ np.clip(matrix @ linear, 0, 1) / to_xyz.sum(axis=1)
-    f = np.where(relative > 216 / 24389, np.cbrt(relative), (24389 / 27 * relative + 16) / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-# Machado, Oliveira and Fernandes (2009), severity 1.
-EYES = {
-    "all cones": np.eye(3),
-    "protanopia": np.array(
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
-         [-0.003882, -0.048116, 1.051998]]),
-    "deuteranopia": np.array(
-        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
-         [-0.011820, 0.042940, 0.968881]]),
-    "tritanopia": np.array(
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602],
-         [0.004733, 0.691367, 0.303900]]),
-}  # fmt: skip
+COLORS = palette.TEXT | palette.ROLES
 EVERY_THEME = pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 
 
@@ -269,7 +246,7 @@ class TestPalette:
     def test_text_of_every_color_stands_out_from_every_ground(
         self, name: str, ground: str, theme: int
     ) -> None:
-        color = (palette.TEXT | palette.ROLES)[name][theme]
+        color = COLORS[name][theme]
         under = palette.GROUNDS[ground][theme]
         assert palette.contrast(palette.rgb(color), palette.rgb(under)) >= 4.5
 
@@ -281,25 +258,50 @@ class TestPalette:
         assert palette.strongest(role) > 0.4
 
     def test_contrast_is_that_of_wcag(self) -> None:
-        # Black on white is 21 by definition; gray #767676 is the darkest-known 4.54.
-        white = palette.rgb("#ffffff")
-        assert palette.contrast(palette.rgb("#000000"), white) == pytest.approx(21)
-        assert palette.contrast(palette.rgb("#767676"), white) == pytest.approx(4.54, abs=0.01)
+        for one, other in itertools.pairwise(color for pair in COLORS.values() for color in pair):
+            expected = Color(one).contrast(other, method="wcag21")
+            assert palette.contrast(palette.rgb(one), palette.rgb(other)) == pytest.approx(
+                expected, 1e-3
+            )
 
     @EVERY_THEME
-    @pytest.mark.parametrize("eye", EYES)
-    def test_every_eye_can_tell_the_roles_apart(self, eye: str, theme: int) -> None:
-        colors = {
-            name: seen(palette.rgb(color[theme]), EYES[eye])
-            for name, color in palette.ROLES.items()
+    @pytest.mark.parametrize("eye", [None, "protan", "deutan", "tritan"])
+    def test_every_eye_can_tell_the_roles_apart(self, eye: str | None, theme: int) -> None:
+        roles = {name: Color(color[theme]) for name, color in palette.ROLES.items()}
+        seen = {
+            name: color.filter(eye, method="machado").clip() if eye else color
+            for name, color in roles.items()
         }
-        for one, other in itertools.combinations(colors, 2):
-            assert np.linalg.norm(colors[one] - colors[other]) >= 14, f"{one} and {other}"
+        for one, other in itertools.combinations(seen, 2):
+            apart = seen[one].delta_e(seen[other], method="76", space="lab-d65")
+            assert apart >= 14, f"{one} and {other}"
+
+    @EVERY_THEME
+    def test_a_role_is_taken_for_no_other_and_for_nothing_that_has_none(self, theme: int) -> None:
+        for one, other in itertools.combinations(palette.ROLES | palette.TEXT, 2):
+            if one in palette.ROLES:
+                first, second = (Color(COLORS[name][theme]) for name in (one, other))
+                assert first.delta_e(second, method="2000") >= 15, f"{one} and {other}"
+
+    @pytest.mark.parametrize("role", palette.ROLES)
+    def test_nothing_else_has_the_color_of_a_role(self, role: str) -> None:
+        for sheet in sorted((ROOT / "book" / "theme").glob("*.css")):
+            rules = re.findall(r"([^{}]+)\{([^{}]*)\}", sheet.read_text("utf-8"))
+            users = [names for names, looks in rules if f"var(--{role})" in looks]
+            assert all(f".{role}" in names for names in users), sheet.name
+
+    def test_code_has_no_colors(self) -> None:
+        sheet = (ROOT / "book" / "theme" / "page.css").read_text("utf-8")
+        looks = dict(re.findall(r"^\.highlight :is\((.+?)\) \{(.+)\}", sheet, re.M))
+        assert looks.pop(".gr") == " color: var(--error); "  # but an error is one there, too
+        assert {look.partition(":")[0].strip() for look in looks.values()} == {
+            "font-style", "font-weight",
+        }  # fmt: skip
 
     def test_the_style_sheet_gets_every_color_in_both_themes(self) -> None:
         css = palette.css_variables()
         named = dict(re.findall(r"--([a-z]+): light-dark\(([^)]+)\);", css))
         assert named["weight"] == ", ".join(palette.ROLES["weight"])
-        others = {"label", "wide", "accent"}  # what page.css names
+        others = {"label", "wide"}  # what page.css names
         assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - others <= set(named)
         assert set(palette.ROLES) <= set(named)
