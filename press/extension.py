@@ -41,7 +41,7 @@ from press.lesson import (
     tables,
 )
 from press.lesson.folds import Visitors, html
-from press.math import render
+from press.math import render, roles
 from press.reference import checks, errata, objectives, source_pages, theorem_index
 from press.seams import STATEMENTS
 from press.site import (
@@ -121,6 +121,7 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     # What is found in a page comes before what changes it for the screen.
     ("doctree-resolved", EARLY, search.collect),
     ("doctree-resolved", USUAL, fonts.find_strange_characters),
+    ("doctree-resolved", USUAL, roles.color_first),
     ("doctree-resolved", USUAL, render.keep_with_words),
     ("doctree-resolved", USUAL, arrays.tint),
     ("doctree-resolved", LATE, notebook.write),

@@ -197,6 +197,11 @@ class Canvas:
             f'height="{short(h)}"{shade}/>'
         )
 
+    def ticks(self, box: Box) -> None:
+        """Mark the cell that was drawn last, wherever it is negative, by more than its color."""
+        line = _steps(np.array([(box.left, box.bottom - 2), (box.right, box.bottom - 2)]))
+        self._shapes.append(f'<path class="negative ticks" d="{line}"/>')
+
     def dot(self, at: Pair, look: str, radius: float = 4.5) -> None:
         """Draw a disk."""
         x, y = at

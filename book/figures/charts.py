@@ -578,6 +578,8 @@ def _cells(
         strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
         hue = "negative" if value < 0 else role
         canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
+        if value < 0:
+            canvas.ticks(cell)
         if not boolean:
             look = "soft cell" if np.isinf(value) else "cell"
             canvas.note(x, y, _entry(value, digits), look, anchor="middle")

@@ -24,17 +24,17 @@ GROUNDS = {
 TEXT = {  # what is not colored: links and marks of agreement are ink
     "ink": Color("#1d2430", "#dfe3e8"),
     "soft": Color("#5a6372", "#98a2b0"),  # notes, axes
-    "error": Color("#b5333d", "#f67777"),  # what is wrong
+    "error": Color("#b73739", "#f47776"),  # what is wrong
 }
 LINES = {"rule": Color("#dcd8ce", "#323a45"), "faint": Color("#858a93", "#727c8a")}
 ROLES = {
-    "query": Color("#1670b9", "#5eaaf5"),
-    "key": Color("#853209", "#da915e"),
-    "value": Color("#146d3b", "#72bb8a"),
-    "score": Color("#8f6603", "#dbc05f"),
-    "weight": Color("#483d8a", "#c3bbf6"),
-    "context": Color("#8a5491", "#c088c5"),
-    "negative": Color("#7c324d", "#fca8c1"),  # below zero, and ticks along the edge say so, too
+    "query": Color("#0e71b5", "#82c4fe"),
+    "key": Color("#852e02", "#db8e5e"),
+    "value": Color("#1c6b34", "#79bf8c"),
+    "score": Color("#8f6302", "#dec065"),
+    "weight": Color("#3941a4", "#758bfe"),
+    "context": Color("#8e568e", "#c68ac8"),
+    "negative": Color("#80314c", "#fca9c0"),  # below zero, and ticks along the edge say so, too
 }
 PAPER, INK, SOFT = GROUNDS["paper"], TEXT["ink"], TEXT["soft"]
 

@@ -61,8 +61,8 @@ def cell(value: Any, text: str, largest: float, marks: str = "") -> str:
     if not math.isfinite(value):
         return f'<td class="no"{marks}>{text}</td>'
     share = round(STRONGEST * abs(value) / largest) if largest else 0
-    color = ";--role:var(--negative)" if value < 0 else ""
-    attributes = f' style="--a:{share}%{color}"' if value else ' class="no"'
+    sign = ' class="negative"' if value < 0 else ""
+    attributes = f'{sign} style="--a:{share}%"' if value else ' class="no"'
     return f"<td{attributes}{marks}>{text}</td>"
 
 

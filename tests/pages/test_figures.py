@@ -204,6 +204,12 @@ class TestHeatmaps:
         assert "−4.00" in drawn
         assert "nan" not in drawn
 
+    def test_a_negative_number_has_ticks_besides_its_color(self) -> None:
+        shapes = [("rect", "negative fill"), ("path", "negative ticks")]
+        for svg in layouts(charts.heatmaps([("", np.array([[1, -2, 0]]), "score")], alt=ALT)):
+            found = [(e.tag.rpartition("}")[2], e.get("class")) for e in svg if e.get("class")]
+            assert [one for one in found if "negative" in (one[1] or "")] == shapes
+
     def test_a_boolean_matrix_shows_no_numbers(self) -> None:
         drawn = charts.heatmaps([("mask", SHARES > 0.5, "weight")], alt=ALT).html
         assert "1.00" not in drawn

@@ -6,12 +6,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from bs4 import BeautifulSoup
+from docutils import nodes
+from docutils.utils import new_document
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from press import fonts
-from press.math import mathml, render
+from press.math import mathml, render, roles
 from tests.pages.parts import extension
 
 PAGE = r"""# Rows of $E E^\top$
@@ -144,6 +146,27 @@ class TestPage:
     def test_the_tab_of_the_browser_shows_a_title_once(self, page):
         assert page.title is not None
         assert page.title.text.split("—")[0].strip() == "Rows of EE⊤"
+
+
+class TestRoles:
+    @pytest.mark.parametrize(
+        "texts, colored",
+        [
+            (["Q", "Q"], [r"\query{Q}", "Q"]),
+            ([r"\frac{Q K^\top}{2}"], [r"\frac{\query{Q} \key{K}^\top}{2}"]),
+            (["W_Q", r"\text{Q}", "x_{Q}^K", "V"], ["W_Q", r"\text{Q}", "x_{Q}^K", "V"]),
+            (["a", "a_j", "a_{01}"], ["a", r"\weight{a_j}", "a_{01}"]),
+            ([r"\query{Q}", "Q"], [r"\query{Q}", "Q"]),
+            (["dQ", "Q"], [r"\score{dQ}", r"\query{Q}"]),
+        ],
+    )
+    def test_the_first_of_a_letter_that_a_formula_marks_has_its_color(self, texts, colored):
+        page = new_document("page")
+        page += nodes.title("", "", nodes.math("", "Q"))
+        page += [nodes.paragraph("", "", nodes.math("", text)) for text in texts]
+        page += nodes.math_block("", r"\query{Q}\key{K}^\top \weight{a_{ij}} \score{dQ}")
+        roles.color_first(None, page, "page")
+        assert [math.astext() for math in page.findall(nodes.math)] == ["Q", *colored]
 
 
 class TestNumbers:

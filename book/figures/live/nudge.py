@@ -154,7 +154,9 @@ def _draw_matrix(
             cell = first.cell(i, j).inset(1)
             value = float(matrix[i, j])
             part = canvas.part(f"cell-{i * len(columns) + j}")
-            part.cell(cell, number(value, 2), "score fill", tint(value), size=NAME)
+            look = "score fill negative" if value < 0 else "score fill"
+            part.cell(cell, number(value, 2), look, tint(value), size=NAME)
+            canvas.ticks(cell)
             if (i, j) == place:
                 canvas.outline(cell, "ink thin")
 

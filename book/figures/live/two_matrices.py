@@ -126,6 +126,8 @@ def entries(
         most, share = STRENGTH.get(hue, 0), min(1.0, abs(value) / STRONG)
         depth = 0.04 + (most - 0.04) * share if role == "score" else 0.1
         canvas.part(f"cell-{role}{i}{j}").rectangle(cell, f"{hue} fill", depth)
+        if role == "score":
+            canvas.ticks(cell)
         if role == "weight":
             canvas.frames["bar"] = [wide - 2]
             bar = cell._replace(top=cell.bottom - 4, right=x + value * (wide - 2))
