@@ -7,8 +7,16 @@ from press.measure.budgets import Reading, budget, counted
 from press.measure.visit import FORCED_DARK, HEIGHTS, PHONE_DARK, PRINTED_DARK, WIDE, Mode, Visit
 
 SMALLEST = 12  # px of text in a figure, as rendered
+MOST_SHIFT = 0.01  # of the window, times how far
 MEASURE = (62, 74)  # characters per line
 ENOUGH = 10  # full lines that a page must have to tell its measure
+
+
+@budget("layout shift while a page loads", f"≤ {MOST_SHIFT}")
+def shift(visit: Visit) -> Reading:
+    """Measure how far what was already shown has moved, as browsers count it."""
+    faults = [f"moved by {visit.moved:.3f}"] if visit.moved > MOST_SHIFT else []
+    return Reading(visit.moved, faults)
 
 
 @budget("px of text in figures", f"≥ {SMALLEST}", WIDE, PHONE_DARK, badness=lambda value: -value)

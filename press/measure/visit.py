@@ -30,6 +30,9 @@ LISTEN = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
   window.violations.push(`${event.violatedDirective} forbids ${event.blockedURI || "a piece"}`));
+window.moved = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((entry) => { moved += entry.value; }))
+  .observe({ type: "layout-shift", buffered: true });
 """
 
 
@@ -122,17 +125,20 @@ class Visit:
     ) -> None:
         """Open the page `name` of the folder `site`, which is served at `address`.
 
-        The window is wide, and all that the page shows is there. What the `front` page has loaded
-        before may be in a reader's cache.
+        The window is wide, or a phone's if it comes from the disk, and all that the page shows is
+        there. What the `front` page has loaded before may be in a reader's cache.
         """
         self.from_disk, self.front = from_disk, front
         base = site.as_uri() + "/" if from_disk else address
         self.own = ("data:", "file:" if from_disk else address)  # addresses that begin so
         self.page.goto("about:blank")  # where a change of the mode is cheap
-        self.enter(WIDE)
+        self.enter(PHONE_DARK if from_disk else WIDE)
         self.asked, self.said, self.failed = [], [], []
         self.page.goto(base + name, wait_until="load")
         self.page.evaluate("document.fonts.ready.then(() => null)")
+        self.moved: float = self.page.evaluate(
+            "new Promise(requestAnimationFrame).then(() => moved)"
+        )
         inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
         files = (site / unquote(urlsplit(path).path) for path in inside)
         self.first_loaded = frozenset(path for path in files if path.is_file())

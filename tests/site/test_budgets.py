@@ -74,6 +74,10 @@ DEFECTS = {
     "motion where less is asked for": [
         ("a { color", "a { transition: color .3s; color", "0.3 s"),
     ],
+    "layout shift while a page loads": [
+        ("dataset.ready = '';", "dataset.ready = ''; setTimeout(() => "
+         "document.querySelector('h1').before('Later.'), 60);", "moved by"),
+    ],
     "px of text in figures": [
         ('font-size="14" fill', 'font-size="11" fill', "“plain” of svg “A cell, a line.”: 11.0"),
         ("max-width: 100%; height: auto", "width: 150px; height: auto", "7.0 px"),
