@@ -156,7 +156,7 @@ class TestRoles:
             ([r"\frac{Q K^\top}{2}"], [r"\frac{\query{Q} \key{K}^\top}{2}"]),
             (["W_Q", r"\text{Q}", "x_{Q}^K", "V"], ["W_Q", r"\text{Q}", "x_{Q}^K", "V"]),
             (["a", "a_j", "a_{01}"], ["a", r"\weight{a_j}", "a_{01}"]),
-            ([r"\query{Q}", "Q"], [r"\query{Q}", "Q"]),
+            (["Q", r"\query{Q}"], ["Q", r"\query{Q}"]),
             (["dQ", "Q"], [r"\score{dQ}", r"\query{Q}"]),
         ],
     )
