@@ -576,9 +576,10 @@ def _cells(
         cell = first.cell(i, j).inset(1)
         x, y = cell.middle
         strength = 0.55 * float(value) if boolean else float(finite[i, j]) / largest
-        hue = "negative" if value < 0 else role
+        below = bool(-np.inf < value < 0)
+        hue = "negative" if below else role
         canvas.rectangle(cell, f"{hue} fill", 0.04 + (palette.strongest(hue) - 0.04) * strength)
-        if value < 0:
+        if below:
             canvas.ticks(cell)
         if not boolean:
             look = "soft cell" if np.isinf(value) else "cell"

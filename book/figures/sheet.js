@@ -521,7 +521,7 @@ const bookSheet = (() => {
         const at = one.getBoundingClientRect(), look = getComputedStyle(one), x = (at.left - box.left).toFixed(1), y = (at.top - box.top).toFixed(1);
         if (!at.width) continue;
         if (one.dataset.at) parts.push(`<rect x="${x}" y="${y}" width="${at.width.toFixed(1)}" height="${at.height.toFixed(1)}" fill="${hex(look.getPropertyValue("background-color"))}"${one.matches(".bad") ? edge : ""}/>`);
-        if (one.matches(".negative")) parts.push(`<path d="M${x} ${(at.bottom - box.top - 2).toFixed(1)}h${at.width.toFixed(1)}" stroke="${hex(look.color)}" stroke-width="4" stroke-dasharray="1.5 3.5"/>`);
+        if (one.matches(".negative")) parts.push(`<path d="M${x} ${(at.bottom - box.top - 2).toFixed(1)}h${at.width.toFixed(1)}" stroke="${hex(look.color)}" stroke-width="4" stroke-dasharray="2 3"/>`);
         const middle = [at.left - box.left + at.width / 2, at.top - box.top + at.height / 2], [across, downward] = middle.map((z) => z.toFixed(1));
         const turn = one.closest(".tall") ? ` transform="rotate(-90 ${across} ${downward})"` : "";
         if (one.textContent) parts.push(`<text x="${across}" y="${downward}" dy="0.35em" text-anchor="middle" font-size="${parseFloat(look.fontSize)}" font-weight="${look.fontWeight}" fill="${hex(look.color)}"${turn}>${escaped(one.innerText)}</text>`);

@@ -206,7 +206,8 @@ class TestHeatmaps:
 
     def test_a_negative_number_has_ticks_besides_its_color(self) -> None:
         shapes = [("rect", "negative fill"), ("path", "negative ticks")]
-        for svg in layouts(charts.heatmaps([("", np.array([[1, -2, 0]]), "score")], alt=ALT)):
+        scores = np.array([[1.0, -2.0, 0.0, -np.inf]])
+        for svg in layouts(charts.heatmaps([("", scores, "score")], alt=ALT)):
             found = [(e.tag.rpartition("}")[2], e.get("class")) for e in svg if e.get("class")]
             assert [one for one in found if "negative" in (one[1] or "")] == shapes
 
