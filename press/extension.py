@@ -24,7 +24,7 @@ from press.example import (
     page,
     precision,
     public_bugs,
-    slip_catalog,
+    slip_guide,
     trace,
     unseen,
 )
@@ -69,7 +69,7 @@ DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "objectives": objectives.Objectives,
     "precision": precision.Precision,
     "public-bugs": public_bugs.PublicBugs,
-    "slip-catalog": slip_catalog.SlipCatalog,
+    "slip-guide": slip_guide.SlipGuide,
     "theorem-index": theorem_index.TheoremIndex,
     "unseen": unseen.Unseen,
     "worked-example": page.WorkedExamplePage,

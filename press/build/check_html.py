@@ -6,6 +6,7 @@ its description, its policy. What axe says of it (title, language, landmarks, or
 not said again here.
 """
 
+import json
 import os
 import re
 from collections import Counter
@@ -82,8 +83,10 @@ def _read(site: Path) -> dict[Path, Page]:
 
 
 def anchors_of(page: Page) -> set[str]:
-    """Return what links to a page can name."""
-    return set(page.xpath("//@id | //a/@name"))
+    """Return what links to a page can name: elements, and the slips by which its sheet opens."""
+    sheets = page.xpath("//*[@id='sheet']/*[@data-sheet]/script/text()")
+    slips = {slip for sheet in sheets for slip in json.loads(sheet)["slips"]}
+    return slips.union(page.xpath("//@id | //a/@name"))
 
 
 def _ids(page: Page) -> list[str]:

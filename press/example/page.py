@@ -26,6 +26,7 @@ from press.site.sources import CALLING, CALLS, RECIPES
 from selfattn_ref.worked_examples import load, recipes
 
 INDEX = "book/examples/index"
+CARDS = {INDEX, "book/examples/slips"}  # pages of cards, which are filtered
 STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
 
 
@@ -254,8 +255,8 @@ def around(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> str | None:
     """Tell the template of an example which comes before and after, and what stands on the page."""
-    if page == INDEX:
-        return "catalog.html"
+    if page in CARDS:
+        return "cards.html"
     if not EXAMPLE.fullmatch(page) or doctree is None:
         return None
     order = sorted(name for name in app.env.found_docs if EXAMPLE.fullmatch(name))

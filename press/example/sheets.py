@@ -17,7 +17,10 @@ from docutils import nodes
 
 from book.figures.sheet import MOST, Sheet
 from press.example.axes import heads
+from press.example.data import documents
+from press.example.slip_catalog import caught_by
 from press.markup import raw, section
+from press.site.theme import ROOT
 from selfattn_ref.worked_examples import Axis, Call, load, slips
 
 ARRAYS = {
@@ -25,6 +28,7 @@ ARRAYS = {
     "scaled_dot_product_attention": ("query", "key", "value"),
 }
 REFERENCE = re.compile(r"(\w+)(?:\[(\w+|\d+:\d+)\])?")
+SCRIPT = ROOT / "book" / "figures" / "sheet.js"
 FIRST = 6  # sheets of an example; one with two sequences and three heads has 42
 OPTIONS = ("scale", "soft_cap", "causal", "offset")
 
@@ -49,10 +53,33 @@ def sheets(data: Mapping[str, Any]) -> Iterator[Sheet]:
                 yield sheet
 
 
+@cache
+def of_example(name: str) -> tuple[Sheet, ...]:
+    """Return the sheets that stand on the page of an example."""
+    return tuple(islice(sheets(documents(ROOT)[name]), FIRST))
+
+
+@cache
+def in_the_script() -> set[str]:
+    """Return the slips that the script of the sheets can do."""
+    return set(re.findall(r'^    "([a-z0-9-]+)": \{', SCRIPT.read_text("utf-8"), re.M))
+
+
+def broken_by(slip: str) -> list[str]:
+    """Return the examples whose first sheet opens broken at the name of a slip."""
+    if slip not in in_the_script():
+        return []
+    return [
+        name
+        for name, data in documents(ROOT).items()
+        if not data.get("withdrawn") and any(slip in one.slips for one in of_example(name)[:1])
+    ]
+
+
 def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
     """Return the section of an example with its sheets, the first of them open; or nothing."""
     drawn = []
-    for number, sheet in enumerate(islice(sheets(data), FIRST)):
+    for number, sheet in enumerate(of_example(data["id"])):
         name = f"sheet-{number + 1}" if number else "sheet"
         body = f'<div id="{name}">{sheet.html}</div>'
         title = f"<summary>{html.escape(sheet.title)}</summary>"
@@ -132,12 +159,6 @@ def labels_of(reference: str, data: Mapping[str, Any], axis: int) -> Sequence[st
     return [labels[i] for i in chosen]
 
 
-@cache
-def caught() -> Mapping[str, int]:
-    """Return how many examples catch each slip."""
-    return {name: len({call.example for call in calls}) for name, calls in slips.matrix().items()}
-
-
 def broken(sheet: Sheet) -> dict[str, tuple[str, int]]:
     """Return the slips that change the output of a sheet: what each does, and who catches it."""
     arrays = sheet.arrays()
@@ -153,5 +174,5 @@ def broken(sheet: Sheet) -> dict[str, tuple[str, int]]:
             continue
         same = output.shape == arrays["output"].shape
         if same and not np.allclose(output[seeing], arrays["output"][seeing], rtol=0, atol=1e-9):
-            found[name] = (slip.effect, caught()[name])
+            found[name] = (slip.effect, len(caught_by(name)))
     return found

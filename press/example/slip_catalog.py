@@ -5,10 +5,6 @@ import html
 import re
 from pathlib import Path
 
-from docutils import nodes
-from sphinx.util.docutils import SphinxDirective
-
-from press.markup import raw
 from selfattn_ref.worked_examples import Call, slips
 from selfattn_ref.worked_examples.slips import Slip
 
@@ -34,32 +30,9 @@ def slips_of() -> dict[str, list[Slip]]:
     return {example: [slips.SLIPS[name] for name in names] for example, names in found.items()}
 
 
-class SlipCatalog(SphinxDirective):
-    """``{slip-catalog}``: every slip, how it happens, and which examples catch it."""
-
-    def run(self) -> list[nodes.Node]:
-        """Run all slips against all examples and list what came of it."""
-        for path in SOURCES:
-            self.env.note_dependency(str(Path(self.env.srcdir, path)))
-        std = self.env.domains["std"]
-        rows = []
-        for name, calls in matrix().items():
-            slip = slips.SLIPS[name]
-            std.note_hyperlink_target(f"slip-{name}", self.env.docname, name, name)
-            ids = dict.fromkeys(call.example for call in calls)
-            shown = " ".join(f'<a href="../{one}/index.html">{one}</a>' for one in ids)
-            seen = f' <a href="{html.escape(slip.seen)}">Seen in public</a>.' if slip.seen else ""
-            rows.append(
-                f'<dt id="{name}"><code>{name}</code></dt>'
-                f"<dd><p>{typeset(_sentence(slip.effect))} {typeset(_sentence(slip.note))}"
-                f'{seen}</p><p class="caught">Caught by {shown}</p></dd>'
-            )
-        return [raw(f'<dl class="slips">{"".join(rows)}</dl>')]
-
-
-def _sentence(text: str) -> str:
-    """Return a text as a sentence."""
-    return text[:1].upper() + text[1:].rstrip(".") + "."
+def caught_by(name: str) -> list[str]:
+    """Return the examples that catch a slip."""
+    return list(dict.fromkeys(call.example for call in matrix()[name]))
 
 
 def typeset(text: str) -> str:
