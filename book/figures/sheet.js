@@ -34,10 +34,26 @@ const bookSheet = (() => {
     return mix.map((x) => x / whole);
   }
 
+  // The two halves of the keys apart, merged by the logarithms of their sums.
+  function inHalves(row, distort) {
+    const half = Math.ceil(row.length / 2), halves = [row.slice(0, half), row.slice(half)].filter((part) => part.length).map((part) => {
+      const most = Math.max(...part), shift = isFinite(most) ? most : 0, now = powers(part, shift), whole = sum(now);
+      return [now.map((x) => x / (whole || 1)), whole ? distort(shift + Math.log(whole)) : -Infinity];
+    });
+    const parts = softmax(halves.map(([, total]) => total));
+    return halves.flatMap(([now], k) => now.map((x) => x * parts[k]));
+  }
+
+  const half = (x) => { // rounded to float16, ties to even
+    const step = 2 ** (Math.max(-14, Math.floor(Math.log2(x))) - 10), whole = Math.floor(x / step), rest = x / step - whole;
+    return x ? (whole + Number(rest > 0.5 || (rest === 0.5 && whole % 2))) * step : x;
+  };
+  const divided = (row, whole) => row.map((x) => x / whole);
   const rowwise = (f) => (scores) => scores.map(f);
   const zeroed = (row) => row.map((x) => (isFinite(x) ? x : 0));
   // What each slip does otherwise. roles: what is query, key and value; scale: of the own factor, the
-  // root, the number of keys and whether a scale is given; seen: the mask; hidden: what becomes of the
+  // root, the number of keys, the scale that is given, the width of the values and the cap; mask, causal, bias: of
+  // the entry or the place, and of the state; hidden: what becomes of the
   // score of a hidden key; weigh: scores to weights; mix: what is done with the weights or the output.
   const SLIPS = {
     "keys-as-values": { roles: "qkk" },
@@ -48,6 +64,9 @@ const bookSheet = (() => {
     "root-left-out": { scale: (own, root, keys, given) => given ?? root * root },
     "root-multiplied": { scale: (own, root, keys, given) => given ?? 1 / root },
     "root-of-length": { scale: (own, root, keys, given) => given ?? 1 / Math.sqrt(keys) },
+    "root-of-value-width": { scale: (own, root, keys, given, wide) => given ?? 1 / Math.sqrt(wide) },
+    "default-scale-is-zero": { scale: (own, root, keys, given) => given ?? 0 },
+    "scale-ignored-under-cap": { scale: (own, root, keys, given, wide, cap) => (cap ? root : own) },
     "scaled-twice": { scale: (own) => own * own },
     "scale-ignored": { scale: (own, root) => root },
     "cap-ignored": { cap: (x) => x },
@@ -55,9 +74,14 @@ const bookSheet = (() => {
     "cap-clipped": { cap: (x, cap) => Math.max(-cap, Math.min(cap, x)) },
     "cap-not-multiplied-back": { cap: (x, cap) => Math.tanh(x / cap) },
     "cap-multiplies-the-score": { cap: (x, cap) => x * Math.tanh(x / cap) },
+    "cap-after-mask": { hidden: (x, cap, bias) => (cap ? bias - cap : -Infinity) },
     "bias-ignored": { bias: () => 0 },
     "bias-subtracted": { bias: (b) => -b },
     "bias-before-scale": { bias: (b, scale) => b * scale },
+    "bias-dropped-under-causal": { bias: (b, scale, { options }) => (options.causal ? 0 : b) },
+    "bias-dropped-under-mask": { bias: (b, scale, { given }) => (given.mask ? 0 : b) },
+    "mask-dropped-under-bias": { mask: (m, { given }) => each(m, (may) => (given.bias ? 1 : may)) },
+    "mask-dropped-under-causal": { mask: (m, { options }) => each(m, (may) => (options.causal ? 1 : may)) },
     "mask-ignored": { mask: (m) => each(m, () => 1) },
     "mask-inverted": { mask: (m) => each(m, (may) => 1 - may) },
     "mask-transposed": { mask: turned },
@@ -69,12 +93,29 @@ const bookSheet = (() => {
     "causal-strict": { causal: (i, j, offset) => j <= i + offset - 1 },
     "causal-one-ahead": { causal: (i, j, offset) => j <= i + offset + 1 },
     "causal-upside-down": { causal: (i, j, offset) => j > i + offset - 1 },
+    "causal-dropped-under-mask": { causal: (i, j, offset, { given }) => given.mask || j <= i + offset },
+    "mask-or-causal": {
+      mask: (m, { options }) => each(m, (may) => (options.causal ? 1 : may)),
+      causal: (i, j, offset, { given }) => j <= i + offset || given.mask?.[i][j],
+    },
+    "diagonal-tile-cut-short": { causal: (i, j, offset) => j <= i - i % 2 + offset },
+    "diagonal-tile-not-masked": { causal: (i, j, offset) => j <= i - i % 2 + 1 + offset },
+    "aligned-with-the-last-key": { causal: (i, j, offset, state, more) => j <= i + more },
     "offset-ignored": { causal: (i, j) => j <= i },
     "cache-off-by-one": { causal: (i, j, offset) => j <= i + Math.max(offset - 1, 0) },
     "softmax-left-out": { weigh: rowwise(zeroed) },
     "exponential-left-out": { weigh: rowwise((row) => shares(zeroed(row))) },
     "sum-left-out": { weigh: rowwise((row) => powers(row)) },
     "maximum-not-subtracted": { weigh: rowwise((row) => shares(powers(row, 0))) },
+    "maximum-starts-at-zero": { weigh: rowwise((row) => shares(powers(row, Math.max(0, ...row)))) },
+    "maximum-clamped": { weigh: rowwise((row) => { const now = powers(row, Math.max(-5e4, ...row)); return divided(now, sum(now) || 1); }) },
+    "hidden-keys-in-the-maximum": { hidden: (x) => x, after: true, again: true },
+    "epsilon-in-the-denominator": { weigh: rowwise((row) => divided(powers(row), sum(powers(row)) + 1e-6)) },
+    "one-more-in-the-sum": { weigh: rowwise((row) => divided(powers(row), sum(powers(row)) + Math.exp(-Math.max(...row)))) },
+    "weights-in-bfloat16": { weigh: rowwise((row) => softmax(row).map(bfloat)) },
+    "sum-in-float16": { weigh: rowwise((row) => divided(powers(row), powers(row).reduce((all, x) => half(all + half(x)), 0))) },
+    "halves-averaged": { weigh: rowwise((row) => inHalves(row, () => 0)) },
+    "halves-merged-with-another-base": { weigh: rowwise((row) => inHalves(row, (x) => x / Math.LN2)) },
     "scores-in-bfloat16": { weigh: rowwise((row) => softmax(row.map(bfloat))) },
     "powers-of-two": { weigh: rowwise((row) => softmax(row.map((x) => x * Math.LN2))) },
     "argmax-for-softmax": { weigh: rowwise((row) => row.map((_, j) => Number(j === row.indexOf(Math.max(...row))))) },
@@ -94,27 +135,28 @@ const bookSheet = (() => {
 
   // Compute all arrays of a state. Null is an entry that is hidden.
   function compute({ given, options, slip }) {
-    const rule = SLIPS[slip] || {}, right = !slip;
+    const rule = SLIPS[slip] || {}, right = !slip, state = { given, options };
     const arrays = { ...given };
     for (const role of ["query", "key", "value"]) {
       arrays[role] = given[role] || (given[`w_${role}`] ? product(given.x, given[`w_${role}`]) : given.x);
     }
     const roles = [...(rule.roles || "qkv")].map((letter) => ROLES[letter]), [query, key, value] = roles.map((role) => arrays[role]);
-    const root = 1 / Math.sqrt(query[0].length), scale = (rule.scale || ((own) => own))(options.scale ?? root, root, key.length, options.scale ?? null);
-    const cap = rule.cap || ((x, most) => most * Math.tanh(x / most)), bias = rule.bias || ((x) => x);
+    const root = 1 / Math.sqrt(query[0].length), scale = (rule.scale || ((own) => own))(options.scale ?? root, root, key.length, options.scale ?? null, value[0].length, options.soft_cap);
+    const cap = rule.cap || ((x, most) => most * Math.tanh(x / most));
+    const bias = (b) => (rule.bias ? rule.bias(b, scale, state) : b);
     const { causal = (i, j, offset) => j <= i + offset } = rule, { mask = (m) => m } = rule;
-    const allowed = given.mask && mask(given.mask), offset = options.offset || 0;
-    const seen = query.map((_, i) => key.map((_, j) => Boolean(!allowed || allowed[i][j]) && (!options.causal || causal(i, j, offset))));
+    const allowed = given.mask && mask(given.mask, state), offset = options.offset || 0;
+    const seen = query.map((_, i) => key.map((_, j) => Boolean(!allowed || allowed[i][j]) && (!options.causal || causal(i, j, offset, state, key.length - query.length))));
     const products = product(query, turned(key));
     const scaled = each(products, (x) => x * scale);
-    const full = each(scaled, (x, i, j) => (options.soft_cap ? cap(x, options.soft_cap, scale) : x) + (given.bias ? bias(given.bias[i][j], scale) : 0));
-    const scores = each(full, (x, i, j) => (seen[i][j] ? (rule.shown ? rule.shown(x) : x) : rule.hidden ? rule.hidden(x) : -Infinity));
+    const full = each(scaled, (x, i, j) => (options.soft_cap ? cap(x, options.soft_cap, scale) : x) + (given.bias ? bias(given.bias[i][j]) : 0));
+    const scores = each(full, (x, i, j) => (seen[i][j] ? (rule.shown ? rule.shown(x) : x) : rule.hidden ? rule.hidden(x, options.soft_cap, given.bias ? given.bias[i][j] : 0) : -Infinity));
     const weigh = rule.weigh || rowwise((row) => (right && !isFinite(Math.max(...row)) ? row.map(() => 0) : softmax(row)));
-    const weights = each(weigh(scores), (x, i, j) => (rule.after && !seen[i][j] ? 0 : x));
+    const kept = each(weigh(scores), (x, i, j) => (rule.after && !seen[i][j] ? 0 : x)), weights = rule.again ? kept.map(shares) : kept;
     const output = product(rule.mixes ? rule.mixes(weights) : weights, value).map(rule.output || ((row) => row));
     const empty = (i, j) => scores[i][j] === -Infinity;
     return {
-      ...arrays, output, roles, scale, products, full, seen, rule,
+      ...arrays, output, roles, scale, products, full, seen, rule, bias,
       scores: each(scores, (x, i, j) => (empty(i, j) ? null : x)),
       weights: each(weights, (x, i, j) => (empty(i, j) && x === 0 ? null : x)),
     };
@@ -250,7 +292,7 @@ const bookSheet = (() => {
       let text = scaled;
       if (cap) text = `${exactly(cap)} · tanh((${scaled}) ÷ ${exactly(cap)})`;
       if (r.rule.cap) text = `${exactly(r.products[i][j] * r.scale)} under the broken cap`;
-      if (this.given.bias && !(r.rule.bias && !r.rule.bias(1, r.scale))) text += ` + ${inner((r.rule.bias || ((b) => b))(this.state.given.bias[i][j], r.scale))}`;
+      if (this.given.bias && r.bias(1)) text += ` + ${inner(r.bias(this.state.given.bias[i][j]))}`;
       if (!r.seen[i][j]) text = `hidden, and yet ${r.rule.hidden ? "it takes part" : "empty"}`;
       else if (r.rule.shown) text += " + 1 from the mask";
       return `${text} ${/^[^√÷]*$/.test(text) ? "=" : "≈"} <b>${exactly(value)}</b>`;

@@ -74,6 +74,7 @@
     cross.setAttribute("class", "cross");
     dots.prepend(cross);
     dots.setAttribute("tabindex", 0);
+    pointed.textContent = "Point at a dot or press it; the arrow keys go from one to the next, and Enter opens the card.";
 
     const go = (i, j) => {
       const row = Math.max(0, Math.min(rows.length - 1, i)), column = Math.max(0, Math.min(columns.length - 1, j));

@@ -74,8 +74,11 @@ def status(data: Mapping[str, Any]) -> list[nodes.Node]:
         see = f" See {withdrawn['see']}." if withdrawn["see"] else ""
         why = f" on {withdrawn['on']}: {withdrawn['because']}{see}"
         return [nodes.strong("", "withdrawn", classes=["error"]), *prose(curled(why))]
-    agrees = f" with the library in this build: {agreement(data)}"
-    return [nodes.strong("", "✓ agrees"), *powers(agrees)]
+    count, _, near = agreement(data).partition(", ")
+    return [
+        nodes.strong("", f"✓ {count} agree"),
+        *powers(f" with the library in this build, {near}"),
+    ]
 
 
 def card(

@@ -125,7 +125,7 @@ def card(name: str, seen: dict[str, str]) -> str:
     numbers = "another shape"
     if off:
         one, other = stamps.apart(off.right, off.wrong)
-        numbers = f"{one} becomes {other}"
+        numbers = f"{one} becomes {other} at {list(off.place)}"
         said += f": {off.count} of {right.size} entries differ, most at {list(off.place)}"
     role = "weight" if array == "weights" else "context"
     picture = stamps.drawn(*stamps.of_one(right, wrong), role=role, says=said)
@@ -142,7 +142,7 @@ def card(name: str, seen: dict[str, str]) -> str:
     return (
         f'<h3><a href="#{name}">{name}</a></h3>'
         f'<figure class="shows">{picture}'
-        f"<figcaption>{array} in {link}: {numbers}</figcaption></figure>"
+        f"<figcaption>Right and wrong {array} in {link}: {numbers}</figcaption></figure>"
         f"<p>{typeset(_sentence(slip.effect))} {typeset(_sentence(slip.note))}</p>"
         f'<ul class="holds">{holds}</ul>{public}'
         f'<div class="caught"><details><summary>Caught by {count}</summary>'

@@ -3,13 +3,17 @@
 import textwrap
 from collections.abc import Iterator
 
+import numpy as np
 from docutils import nodes
 
-from press.example.slip_catalog import slips_of, typeset
+from press.example.sheets import in_the_script, of_example
+from press.example.slip_catalog import matrix, slips_of, typeset
+from press.example.stamps import apart, difference
 from press.example.text import prose
 from press.markup import raw
 from press.site.library import FOLDER, how_to_install
 from selfattn_ref.worked_examples import WorkedExample, load
+from selfattn_ref.worked_examples.slips import Slip, wrong
 
 ATTENTION = "scaled_dot_product_attention"
 WIDTH = 78  # of a line of code that fits the page
@@ -102,8 +106,41 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
         ],
     )
     if caught := slips_of().get(name):
-        listed = "".join(
-            f'<li><a href="../{FOLDER}/slips.html#{one.id}">{one.id}</a>: {typeset(one.effect)}'
-            for one in caught
+        rows = "".join(off_by(name, slip) for slip in caught)
+        heads = ("Slip", "Call", "Entry", "Right", "What it gives")
+        head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+        listed = f'<table class="slips"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        said = (
+            "Where each is off by most, of all calls. Press a name to break the sheet, if the slip"
+            " changes it, or to read what the slip does."
         )
-        yield "slips", "Slips that it catches", [raw(f'<ul class="slips">{listed}</ul>')]
+        yield (
+            "slips",
+            "Slips that it catches",
+            [nodes.paragraph("", said), raw(f'<div class="table">{listed}</div>')],
+        )
+
+
+def off_by(name: str, slip: Slip) -> str:
+    """Return the row of a slip: at which entry of which call it is off by most, and by how much."""
+    address = f"../{FOLDER}/slips.html#{slip.id}"
+    if slip.id in in_the_script() and any(slip.id in one.slips for one in of_example(name)[:1]):
+        address = f"#{slip.id}"
+    found = f'<tr><th scope="row"><a href="{address}">{slip.id}</a>'
+    found += f"<small>{typeset(slip.effect)}</small></th>"
+    calls = [call for call in matrix()[slip.id] if call.example == name]
+    outputs = [(call, np.asarray(call.expected), wrong(call)[slip]) for call in calls]
+    worst = [
+        (off.size, -call.number, off)
+        for call, right, other in outputs
+        if right.shape == other.shape and (off := difference(right, other))
+    ]
+    if not worst:
+        call, right, other = outputs[0]
+        shapes = (" × ".join(map(str, one.shape)) for one in (right, other))
+        cells = (f"{call.number}", "shape", *shapes)
+    else:
+        _, number, off = max(worst, key=lambda one: one[:2])
+        place = f"[{', '.join(map(str, off.place))}]"
+        cells = (f"{-number}", place, *apart(off.right, off.wrong))
+    return f"{found}{''.join(f'<td>{one}</td>' for one in cells)}</tr>"
