@@ -9,6 +9,7 @@ const bookChecker = (() => {
   const example = byId("example"), what = byId("what"), dtype = byId("dtype"), output = byId("output");
   const pick = byId("array"), box = document.getElementById("checker"), status = byId("status"), report = byId("report");
   let key = "", arrays = null, file = "", commas = ""; // commas: what the reader says that they are
+  let tried = null; // what comes when an example is there
   let byHand = false; // whether the reader has chosen the dtype
 
   const code = (text) => make("code", {}, text);
@@ -126,7 +127,8 @@ const bookChecker = (() => {
     }
     if (verdict.slips && verdict.slips.length) {
       row(verdict.right ? "More digits would tell it from" : "Looks like", make("ul", {}, verdict.slips.map((id) => (
-        make("li", {}, link(`examples/slips.html#${id}`, id), ": ", sentence(data.slips[id]))
+        make("li", {}, link(`examples/slips.html#${id}`, id), ": ", sentence(data.slips[id]),
+          data.sheet.includes(id) ? [" ", link(`${data.id}/index.html#${id}`, "See it on the Sheet")] : "")
       ))));
     }
     if (verdict.state === "shape" && verdict.right) row("To mend", "Leave out the axes of length 1, or add them.");
@@ -197,6 +199,7 @@ const bookChecker = (() => {
   // Judges what is there; fresh: the text or the file is new.
   function show(fresh) {
     const answer = answers() && chosen();
+    output.rows = Math.max(4, Math.min(24, output.value.split("\n").length));
     if (!answer) return;
     report.textContent = "";
     byId("give").hidden = Boolean(answer.raises);
@@ -235,6 +238,26 @@ const bookChecker = (() => {
     say("?", `Is ${text} one number or more?`, [choice("decimal", "One: a decimal comma"), choice("between", "More: a comma between numbers")]);
   }
 
+  // What the right attention or a slip prints, at this call or at one where it goes wrong.
+  function attempt(slip, at) {
+    const given = (answer) => (slip ? answer?.slips?.find((one) => one.ids.includes(slip)) : answer?.attention && { output: answer.expected, ...answer });
+    if (!given(answers() && chosen())) {
+      [example.value, key] = at.split(".");
+      tried = () => attempt(slip, at);
+      remember();
+      return load();
+    }
+    const { output: values, shape } = given(chosen());
+    const nested = (start, [size, ...rest], before) => {
+      const step = product(rest), parts = range(size).map((i) => (rest.length ? nested(start + i * step, rest, before + " ") : values[start + i].toFixed(8)));
+      return `[${parts.join(rest.length ? `,${"\n".repeat(rest.length)}${before} ` : ", ")}]`;
+    };
+    output.value = `array(${nested(0, shape, " ".repeat(6))})`;
+    file = commas = "";
+    byHand = false;
+    show(true);
+  }
+
   function ask() {
     what.textContent = "";
     for (const answer of answers()) {
@@ -247,6 +270,8 @@ const bookChecker = (() => {
     task(chosen());
     pick.textContent = "";
     show(false);
+    if (tried) tried();
+    tried = null;
   }
 
   function load() {
@@ -311,6 +336,9 @@ const bookChecker = (() => {
     take(event.dataTransfer.files[0]);
   });
   for (const name of ["dragleave", "drop", "dragend"]) box.addEventListener(name, () => box.classList.remove("over"));
+  for (const button of box.querySelectorAll("[data-try]")) {
+    button.addEventListener("click", () => attempt(button.dataset.try, button.dataset.at));
+  }
   addEventListener("hashchange", restore);
   addEventListener("resize", scrolling);
   report.addEventListener("toggle", scrolling, true); // what was folded had no width

@@ -19,6 +19,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from press.example.data import documents
+from press.example.sheets import in_the_script as can_break
+from press.example.sheets import of_example as of_sheet
 from press.example.snippets import ATTENTION
 from press.site.library import FOLDER
 from press.site.scope import is_whole
@@ -27,9 +29,12 @@ from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.slips import wrong
 
 SCRIPTS = ("reading.js", "judging.js", "checker.js")  # each needs those before it
+TRIES = {"": "right", "not-scaled": "unscaled", "mask-ignored": "unmasked"}
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 FORM = """\
 <div class="checker" id="checker">
+<div class="ask">
+<p class="buttons">Try one: {tries}</p>
 <p class="choices">
 <label for="check-example">Example <select id="check-example">
 {examples}
@@ -42,12 +47,13 @@ FORM = """\
 <div id="check-task"></div>
 <div id="check-give">
 <label for="check-output">What your program printed</label>
-<textarea id="check-output" rows="7" spellcheck="false" autocapitalize="off" autocomplete="off"
+<textarea id="check-output" rows="4" spellcheck="false" autocapitalize="off" autocomplete="off"
  placeholder="array([[0.1070, 0.8930],&#10;       …"></textarea>
 <p class="buttons"><button type="button" id="check-choose">Choose a file</button>
 <input type="file" id="check-file" accept=".json,.txt,.csv,.tsv,.npy,.npz,.safetensors" hidden>
 <button type="button" id="check-clear">Clear</button>
 <label for="check-array" hidden>Array <select id="check-array"></select></label></p>
+</div>
 </div>
 <p role="status" id="check-status"></p>
 <div id="check-report"></div>
@@ -73,6 +79,7 @@ def of_example(name: str) -> dict[str, Any]:
         "title": example.title,
         "tolerance": example.tolerance,
         "slips": {},
+        "sheet": [slip for one in of_sheet(name)[:1] for slip in one.slips if slip in can_break()],
         "answers": [],
     }
     for call, document in zip(example.calls, written, strict=True):
@@ -186,6 +193,15 @@ class Checker(SphinxDirective):
             for e, call in cases(ATTENTION)
             if list(call.arguments) == ["query", "key", "value"]
         )
+        tried = next(
+            f"{e.id}.{call.number}"
+            for e, call in cases(ATTENTION)
+            if {*filter(None, TRIES)} <= {slip.id for slip in wrong(call)}
+        )
+        tries = " ".join(
+            f'<button type="button" data-try="{slip}" data-at="{tried}">{name}</button>'
+            for slip, name in TRIES.items()
+        )
         examples = "\n".join(
             f'<option id="{one}" value="{one}"{" selected" * (one == plain)}>'
             f"{html.escape(repr(load(one)))}</option>"
@@ -193,6 +209,7 @@ class Checker(SphinxDirective):
         )
         form = FORM.format(
             examples=examples,
+            tries=tries,
             dtypes="\n".join(f"<option>{dtype}</option>" for dtype in DTYPES),
             scripts="\n".join(map(_tag, SCRIPTS)),
         )

@@ -124,10 +124,26 @@ def test_every_slip_is_named(page):
                 for name in slip["ids"]:
                     jobs.setdefault(name, [f"{path.stem}.{one['key']}", text])
     catalog = Path(SITE, "examples", "slips.html").read_text("utf-8")
-    assert sorted(jobs) == sorted(re.findall(r'<dt id="([\w-]+)">', catalog))
+    assert sorted(jobs) == sorted(re.findall(r'<article class="slip[^"]*" id="([\w-]+)">', catalog))
     for name, text in zip(jobs, page.evaluate(ALL, list(jobs.values())), strict=True):
         assert f"{name}: " in text
         assert text.startswith(("✗ Differs in", "✗ Another shape"))
+
+
+def test_each_of_three_outputs_is_one_press_away(page):
+    for name, begins in {
+        "right": "✓ Agrees in the 8 decimals",
+        "unscaled": "✗ Differs in",
+        "unmasked": "✗ Differs in",
+    }.items():
+        page.get_by_role("button", name=name, exact=True).click()
+        status = page.locator("#check-status")
+        expect(status).to_contain_text(begins)
+        expect(status).to_be_in_viewport()
+    assert "mask-ignored" in status.inner_text()
+    lines = page.locator("#check-output").input_value().count("\n") + 1
+    assert int(page.locator("#check-output").get_attribute("rows")) == max(4, lines)
+    assert page.get_by_role("link", name="See it on the Sheet").count() > 0
 
 
 def test_a_call_that_has_to_fail_has_nothing_to_paste(page):
