@@ -250,7 +250,7 @@ const bookChecker = (() => {
     const { output: values, shape } = given(chosen());
     const nested = (start, [size, ...rest], before) => {
       const step = product(rest), parts = range(size).map((i) => (rest.length ? nested(start + i * step, rest, before + " ") : values[start + i].toFixed(8)));
-      return `[${parts.join(rest.length ? `,${"\n".repeat(rest.length)}${before} ` : ", ")}]`;
+      return "[" + parts.join(rest.length ? "," + "\n".repeat(rest.length) + before + " " : ", ") + "]";
     };
     output.value = `array(${nested(0, shape, " ".repeat(6))})`;
     file = commas = "";

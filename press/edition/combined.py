@@ -368,8 +368,8 @@ def _line(page: Page) -> Element:
 
 def _looks(site: Path, sheets: Mapping[tuple[str, str], str]) -> str:
     """Return the stylesheet: that of the site, what is different on paper, and running titles."""
-    sheets = (site / "_static" / name for name in ("page.css", "cards.css"))
-    css = "".join(sheet.read_text("utf-8") for sheet in sheets)
+    names = ("page.css", "cards.css")
+    css = "".join((site / "_static" / name).read_text("utf-8") for name in names)
     css = OTHER.sub("@media not all {", WIDE.sub("@media print {", css))
     css = css.replace('url("fonts/', f'url("{(site / "_static" / "fonts").resolve().as_uri()}/')
     rules = [css, STYLE.read_text("utf-8")]
