@@ -138,14 +138,13 @@ def card(name: str, seen: dict[str, str]) -> str:
         f'<a href="{html.escape(at)}">{html.escape(project)}</a>' for at, project in seen.items()
     )
     public = f'<p class="seen">It happened in {public}.</p>' if public else ""
-    count = "1 example" if len(caught) == 1 else f"{len(caught)} examples"
     return (
         f'<h3><a href="#{name}">{name}</a></h3>'
         f'<figure class="shows">{picture}'
         f"<figcaption>Right and wrong {array} in {link}: {numbers}</figcaption></figure>"
         f"<p>{typeset(_sentence(slip.effect))} {typeset(_sentence(slip.note))}</p>"
         f'<ul class="holds">{holds}</ul>{public}'
-        f'<div class="caught"><details><summary>Caught by {count}</summary>'
+        f'<div class="caught"><details><summary>Caught by {len(caught)}</summary>'
         f"{_links(caught)}</details>{broken}</div>"
     )
 
