@@ -97,7 +97,7 @@ class SlipGuide(LateDirective):
             content = raw(f'<div class="cards">{inside}</div>')
             cards.append(section(f"slips-{part.lower()}", content, title=[nodes.Text(title)]))
         form = filters(facets, {"part": "Part of attention", "level": "Level"}, "slip")
-        told = '<figcaption class="pointed" role="status"></figcaption>'
+        told = '<figcaption><span class="pointed" role="status"></span></figcaption>'
         picture = f'<figure class="dots"><div class="table">{table(levels)}</div>{told}</figure>'
         return [raw(f"{form}\n{picture}"), *cards]
 
