@@ -156,7 +156,7 @@ const bookSheet = (() => {
     const output = product(rule.mixes ? rule.mixes(weights) : weights, value).map(rule.output || ((row) => row));
     const empty = (i, j) => scores[i][j] === -Infinity;
     return {
-      ...arrays, output, roles, scale, products, full, seen, rule, bias,
+      ...arrays, output, roles, scale, products, full, seen, rule, added: bias,
       scores: each(scores, (x, i, j) => (empty(i, j) ? null : x)),
       weights: each(weights, (x, i, j) => (empty(i, j) && x === 0 ? null : x)),
     };
@@ -292,7 +292,7 @@ const bookSheet = (() => {
       let text = scaled;
       if (cap) text = `${exactly(cap)} · tanh((${scaled}) ÷ ${exactly(cap)})`;
       if (r.rule.cap) text = `${exactly(r.products[i][j] * r.scale)} under the broken cap`;
-      if (this.given.bias && r.bias(1)) text += ` + ${inner(r.bias(this.state.given.bias[i][j]))}`;
+      if (this.given.bias && r.added(1)) text += ` + ${inner(r.added(this.state.given.bias[i][j]))}`;
       if (!r.seen[i][j]) text = `hidden, and yet ${r.rule.hidden ? "it takes part" : "empty"}`;
       else if (r.rule.shown) text += " + 1 from the mask";
       return `${text} ${/^[^√÷]*$/.test(text) ? "=" : "≈"} <b>${exactly(value)}</b>`;
