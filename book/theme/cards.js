@@ -81,6 +81,8 @@
       at = [row, column];
       const { slip } = columns[column].dataset, example = rows[row], x = middle(columns[column]), y = top + (row + 0.5) * high;
       cross.setAttribute("d", `M${left - 2} ${y}H${dots.viewBox.baseVal.width}M${x} ${top}v${rows.length * high}`);
+      const box = dots.parentNode, edge = box.scrollLeft + box.clientWidth;
+      if (x < box.scrollLeft + left || x > edge) box.scrollLeft = x - box.clientWidth / 2;
       const card = document.getElementById(slip), caught = card.querySelector(`details a[href*="${example}"]`);
       const does = card.querySelector("p");
       pointed.replaceChildren(make("a", { href: `../${example}/index.html` }, example), caught ? " catches " : " does not notice ",
