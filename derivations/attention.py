@@ -81,6 +81,9 @@ class Options(NamedTuple):
         return score
 
 
+NOBODY = Words(says="every key is hidden: there is nothing to mix")
+
+
 def attend_with(query: Matrix, key: Matrix, value: Matrix, options: Options) -> Attention:
     """Return weights and output under options. Nothing is computed with what is hidden."""
     weights, output = [], []
@@ -93,7 +96,9 @@ def attend_with(query: Matrix, key: Matrix, value: Matrix, options: Options) -> 
         mixed = [weights[-1][j] for j in seen]
         output.append(
             [
-                dot(mixed, [value[j][c] for j in seen]) if seen else because(0, *allowed)
+                dot(mixed, [value[j][c] for j in seen])
+                if seen
+                else because(0, *allowed, words=NOBODY)
                 for c in range(len(value[0]))
             ]
         )

@@ -104,6 +104,10 @@ def what_is_shared_by_sequences_or_heads(inputs: Inputs) -> Expected:
         "output_mask_of_query": hidden,
         "output_uniform": nested(lead, uniform),
         "nan_in_output": nested(lead, lambda *_: [[because(not m, m)] * 2 for (m,) in nobody]),
+        "output_bias_and_mask": outputs(
+            lead, query, *of_head, inputs["mask_of_queries"], [inputs["bias_of_key"]]
+        ),
+        "output_of_four_axes": outputs((2, 2, 1), *inside, mask=inputs["mask_of_four_axes"]),
         "output_of_five_axes": outputs((2, 2, 1), *inside, mask=inputs["mask_of_five_axes"]),
     }
 

@@ -170,7 +170,8 @@ class Rule:
         if not self.case["bias"]:
             return 0
         word = self.word(5, self.place(self.case["bias"], b, h, i, j))
-        return None if self.case["holes"] and word & 7 == 0 else (word >> 26) - 32
+        hidden = word & 7 == 0 or (self.case["hidden_tile"] and j // 16 == 1)
+        return None if self.case["holes"] and hidden else (word >> 26) - 32
 
     def visible(self, b: int, h: int, i: int) -> Iterator[tuple[int, int]]:
         """Yield the keys that a query attends to, each with its bias."""

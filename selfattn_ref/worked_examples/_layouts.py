@@ -88,13 +88,15 @@ def _two_sequences(call: Call, arrays: Arrays) -> Arrays:
 
 
 def _expanded(call: Call, arrays: Arrays) -> Arrays:
-    """Return queries, keys and values with the leading axes of all three, at a stride of 0."""
+    """Return every array with all leading axes, at a stride of 0; {} if each has them."""
     roles = ("query", "key", "value")
     if call.function not in ATTENTION or call.arguments.get("grouped_heads", False):
         return {}
     lead = np.broadcast_shapes(*(arrays[name].shape[:-2] for name in roles))
     found = {name: np.broadcast_to(arrays[name], lead + arrays[name].shape[-2:]) for name in roles}
-    return arrays | found if any(found[n].shape != arrays[n].shape for n in roles) else {}
+    scores = (*lead, arrays["query"].shape[-2], arrays["key"].shape[-2])
+    found |= {n: np.broadcast_to(arrays[n], scores) for n in ("mask", "bias") if n in arrays}
+    return arrays | found if any(x.shape != arrays[name].shape for name, x in found.items()) else {}
 
 
 def _same_array(arrays: Arrays) -> Arrays:

@@ -77,6 +77,7 @@ def attempt(
     test = _Test(judge, function, trial.followed)
     if call.function in ATTENTION:
         trial.faults.extend(test.turned({n: arrays[n] for n in ("query", "key", "value")}, arrays))
+        trial.faults.extend(test.keys_reversed(contiguous(call, dtype)))
     if between is not None:
         with contextlib.suppress(Exception):
             between()
@@ -156,6 +157,24 @@ class _Test(NamedTuple):
         except Exception as error:
             return [f"  {how}: {RAISES} {type(error).__name__}: {error}"]
         return self._compared(how, opposite, False)
+
+    def keys_reversed(self, arrays: Arrays) -> list[str]:
+        """Call, turn the keys round in the same arrays with all that belongs to them, and call.
+
+        Without causal and its like the order of the keys is of no account.
+        """
+        call = self.judge.call
+        if {*call.kwargs} - {"mask", "bias", "scale", "soft_cap"} or "mask" not in call.kwargs:
+            return []
+        how = f"{_AGAIN}, with the keys in reverse order in the same arrays"
+        try:
+            _asked(call, self.function, arrays)
+            for name, axis in (("key", -2), ("value", -2), ("mask", -1), ("bias", -1)):
+                if name in arrays:
+                    arrays[name][...] = np.flip(arrays[name], axis).copy()
+            return self._compared(how, _asked(call, self.function, arrays), False)
+        except Exception as error:
+            return [f"  {how}: {RAISES} {type(error).__name__}: {error}"]
 
     def _compared(self, how: str, result: Any, two: bool) -> list[str]:
         several = [result]

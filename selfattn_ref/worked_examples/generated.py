@@ -404,4 +404,8 @@ class _Rule:
     def bias(self) -> NDArray[np.float64]:
         words = self.words(5, self.flat(*self.shaped(self.recipe["bias"])))
         bias = ((words >> 26) - 32) / UNIT
-        return np.where((words & 7) == 0, -np.inf, bias) if self.recipe["holes"] else bias
+        if not self.recipe["holes"]:
+            return bias
+        tile = np.full(bias.shape[-1], self.recipe["hidden_tile"])
+        tile &= np.arange(tile.size) // 16 == 1
+        return np.where(((words & 7) == 0) | tile, -np.inf, bias)

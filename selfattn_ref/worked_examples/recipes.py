@@ -1129,6 +1129,8 @@ def sa093(lib, given):
     of_head, of_sequence = (
         (given[f"key_of_{owner}"], given[f"value_of_{owner}"]) for owner in ("head", "sequence")
     )
+    five = (given[name] for name in ("query_of_five_axes", "key", "value"))
+    inside = partial(lib.scaled_dot_product_attention, *five)
     reached = given["mask_of_query"] | np.zeros((2, 2, 1, 2), bool)
     hidden = attend(*of_head, mask=given["mask_of_query"])
     mean = of_head[1].mean(axis=-2, keepdims=True)
@@ -1144,10 +1146,11 @@ def sa093(lib, given):
         "output_mask_of_query": hidden,
         "output_uniform": np.where(reached, hidden, mean),
         "nan_in_output": ~reached,
-        "output_of_five_axes": lib.scaled_dot_product_attention(
-            *(given[name] for name in ("query_of_five_axes", "key", "value")),
-            mask=given["mask_of_five_axes"],
+        "output_bias_and_mask": attend(
+            *of_head, mask=given["mask_of_queries"], bias=given["bias_of_key"]
         ),
+        "output_of_four_axes": inside(mask=given["mask_of_four_axes"]),
+        "output_of_five_axes": inside(mask=given["mask_of_five_axes"]),
     }
 
 
@@ -1171,7 +1174,6 @@ def sa094(lib, given):
             query, given["key_loud"], value, mask=given["mask"]
         ),
         "output_large": attend(given["value_large"]),
-        "output_infinite": attend(given["value_infinite"]),
         "output_one": lib.scaled_dot_product_attention(query[:1], key[:1], value[:1]),
     }
 
@@ -1203,8 +1205,17 @@ def sa097(lib, given):
 
 def sa096(lib, given):
     turn = partial(lib.rotate_pairs, base=float(given["base"]))
+    other = partial(
+        lib.rotate_pairs, given["x_one"], given["positions_one"], base=float(given["base_other"])
+    )
     return {
-        f"rotated{of}_{name}": turn(given[f"x{of}"], given[f"positions{of}"], interleaved=neighbors)
-        for of in ("", "_one")
-        for name, neighbors in (("halves", False), ("neighbors", True))
+        "rotated_other_base": other(),
+        "rotated_other_base_neighbors": other(interleaved=True),
+        **{
+            f"rotated{of}_{name}": turn(
+                given[f"x{of}"], given[f"positions{of}"], interleaved=neighbors
+            )
+            for of in ("", "_one")
+            for name, neighbors in (("halves", False), ("neighbors", True))
+        },
     }

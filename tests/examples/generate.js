@@ -58,7 +58,8 @@ function checksums(text) {
     },
     bias(b, h, i, j, place) {
       const w = word(5, place);
-      return c.holes && (w & 7) === 0 ? -(2 ** 31) : (w >>> 26) - 32;
+      const hidden = (w & 7) === 0 || (c.hidden_tile && j >> 4 === 1);
+      return c.holes && hidden ? -(2 ** 31) : (w >>> 26) - 32;
     },
     d_output: (b, h, i, column, place) => (word(6, place) >>> 26) - 32,
   };

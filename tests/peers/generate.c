@@ -62,8 +62,8 @@ static long masked(long b, long h, long i, long j, long place) {
 }
 static long biased(long b, long h, long i, long j, long place) {
     uint32_t w = word(5, place);
-    (void)b, (void)h, (void)i, (void)j;
-    return holes && (w & 7) == 0 ? -(1L << 31) : (long)(w >> 26) - 32;
+    (void)b, (void)h, (void)i;
+    return holes && ((w & 7) == 0 || (hidden_tile && j / 16 == 1)) ? -(1L << 31) : (long)(w >> 26) - 32;
 }
 static long d_output(long b, long h, long i, long c, long place) {
     (void)b, (void)h, (void)i, (void)c;
