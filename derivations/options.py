@@ -279,9 +279,12 @@ def hidden_by_two_masks_together(inputs: Inputs) -> Expected:
     mean = [total(column) / len(column) for column in transpose(x)]
     return {
         "output": together,
-        "output_uniform": [mean if no else row for no, row in rows(nobody, together)],
+        "output_uniform": [
+            [because(x, no) for x in (mean if no else row)] for no, row in rows(nobody, together)
+        ],
         "output_unmasked": [
-            other if no else row for no, other, row in rows(nobody, unmasked, together)
+            [because(x, no) for x in (other if no else row)]
+            for no, other, row in rows(nobody, unmasked, together)
         ],
         "nan_in_output": [[no, no] for no in nobody],
         "output_mask": attend_with(x, x, x, by_mask).output,

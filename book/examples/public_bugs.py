@@ -312,14 +312,20 @@ def gradients(
     d_scores = weights * (d_weights - (weights * d_weights).sum(axis=-1, keepdims=True))
     if keywords.get("soft_cap") is not None:
         d_scores = d_scores * (1 - np.tanh(scale * query @ key.mT / keywords["soft_cap"]) ** 2)
-    return weights, scale * d_scores, scale * d_scores @ key, weights.mT @ d_output
+    d_value = added(weights.mT @ d_output, value)
+    return weights, scale * d_scores, scale * d_scores @ key, d_value
+
+
+def added(gradient: Array, array: Array) -> Array:
+    """Return a gradient added up over the leading axes along which an array was broadcast."""
+    return np.asarray(gradient.sum(axis=tuple(range(gradient.ndim - array.ndim))))
 
 
 def d_key_without_a_transpose(
     query: Array, key: Array, value: Array, d_output: Array, **keywords: Any
 ) -> tuple[Array, Array, Array]:
     _, slopes, d_query, d_value = gradients(query, key, value, d_output, **keywords)
-    return d_query, slopes @ query, d_value
+    return d_query, added(slopes @ query, key), d_value
 
 
 def values_as_wide_as_keys(
@@ -328,7 +334,7 @@ def values_as_wide_as_keys(
     width = query.shape[-1]
     narrow = gradients(query, key, value[..., :width], d_output[..., :width], **keywords)
     _, slopes, _, d_value = gradients(query, key, value, d_output, **keywords)
-    return narrow[2], slopes.mT @ query, d_value
+    return narrow[2], added(slopes.mT @ query, key), d_value
 
 
 def gradients_of_hidden_rows(
@@ -336,7 +342,7 @@ def gradients_of_hidden_rows(
 ) -> tuple[Array, Array, Array]:
     hidden = np.isneginf(masked_scores(query, key, **keywords)).all(axis=-1, keepdims=True)
     _, slopes, d_query, d_value = gradients(query, key, value, d_output, **keywords)
-    return np.where(hidden, np.nan, d_query), slopes.mT @ query, d_value
+    return np.where(hidden, np.nan, d_query), added(slopes.mT @ query, key), d_value
 
 
 def d_key_of_every_query_head(
@@ -351,7 +357,7 @@ def d_output_read_in_the_order_of_memory(
 ) -> tuple[Array, Array, Array]:
     as_stored = d_output.ravel(order="K").reshape(d_output.shape)
     _, slopes, d_query, d_value = gradients(query, key, value, as_stored, **keywords)
-    return d_query, slopes.mT @ query, d_value
+    return d_query, added(slopes.mT @ query, key), d_value
 
 
 # --- rotary ---------------------------------------------------------------------------------------

@@ -192,6 +192,12 @@ def _normalized_after_mixing(query: Array, key: Array, value: Array, **keywords:
 # --- heads and blocks -----------------------------------------------------------------------------
 
 
+def _expanded(*arrays: Array) -> list[Array]:
+    """Return arrays with all their leading axes."""
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
+    return [np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in arrays]
+
+
 @_slip(
     "a query head reads the keys and values of another group",
     "Shared heads are laid out 0 1 0 1 in place of 0 0 1 1.",
@@ -199,6 +205,7 @@ def _normalized_after_mixing(query: Array, key: Array, value: Array, **keywords:
 )
 def _tile_for_repeat(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if key.ndim > 2:
+        key, value = _expanded(key, value)
         heads = key.shape[-3]
         size = max(n for n in range(1, heads + 1) if heads % n == 0 and _in_groups_of(n, key))
         order = np.tile(np.arange(0, heads, size), size)
@@ -217,7 +224,8 @@ def _in_groups_of(size: int, key: Array) -> bool:
 )
 def _reshape_for_transpose(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if query.ndim > 2:
-        query, key, value = (np.swapaxes(x, -2, -3).reshape(x.shape) for x in (query, key, value))
+        arrays = _expanded(query, key, value)
+        query, key, value = (np.swapaxes(x, -2, -3).reshape(x.shape) for x in arrays)
     return attention(query, key, value, **keywords)
 
 
@@ -228,9 +236,8 @@ def _reshape_for_transpose(query: Array, key: Array, value: Array, **keywords: A
 )
 def _every_head_reads_the_first(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if query.ndim > 2:
-        query, key, value = (
-            np.broadcast_to(x[..., :1, :, :], x.shape) for x in (query, key, value)
-        )
+        arrays = _expanded(query, key, value)
+        query, key, value = (np.broadcast_to(x[..., :1, :, :], x.shape) for x in arrays)
     return attention(query, key, value, **keywords)
 
 

@@ -20,7 +20,7 @@ STEPS = {
     "scaled_dot_product_attention": made.attention,
     "scaled_dot_product_attention_vjp": lambda query, key, *others, **keywords: (
         (parts := made.gradients(query, key, *others, **keywords))[2],
-        parts[1].mT @ query,
+        made.added(parts[1].mT @ query, key),
         parts[3],
     ),
     "rotate_pairs": lambda x, positions, *, base=10000.0, interleaved=False: made.rotated(
@@ -34,7 +34,7 @@ NOT_YET = {
     *("gqa-pytorch-queries-summed", "vllm-ascend-mask-512", "triton-64-columns", "jax-diagonal"),
     *("jax-window-dropped", "aiter-window-tile"),
     *("flashinfer-empty-tile", "flaggems-strides", "executorch-sum"),
-    *("nsa-value-width", "levanter-shared-heads", "flash-attention-gradient-strides"),
+    "flash-attention-gradient-strides",
     *("hunyuan-lengths", "hunyuan-first-length", "tokenspeed-base"),
 }
 

@@ -40,8 +40,11 @@ def options(call):
 def with_50_digits(call, arrays):
     """Return the attention of a call for other arrays, each entry rounded to float64 once."""
     given = options(call)
-    mask = given.pop("mask")
-    bias = np.broadcast_to(given.pop("bias", 0.0), mask.shape)
+    lead = call.expected.shape[:-2]
+    arrays = [np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in arrays]
+    shape = (*lead, *(x.shape[-2] for x in arrays[:2]))
+    mask = np.broadcast_to(given.pop("mask"), shape)
+    bias = np.broadcast_to(given.pop("bias", 0.0), shape)
     result = np.empty(call.expected.shape)
     for index in np.ndindex(call.expected.shape[:-2]):
         query, key, value = (x[index] for x in arrays)
@@ -105,6 +108,7 @@ class TestNeverTooLittle:
         if not holds(dtype, *(x for x in call.arguments.values() if isinstance(x, np.ndarray))):
             return
         arguments = {name: given(value) for name, value in call.arguments.items()}
+        arguments |= {n: x for n, x in call.arguments.items() if n == "positions"}
         result = getattr(selfattn_ref, call.function)(**arguments)
         # A plain number of Python has no dtype that would say how it was computed.
         call.check(dtype(result) if isinstance(result, float) else result)
