@@ -60,15 +60,18 @@ def is_asked(function: Callable[..., Any], call: Call) -> bool:
 def first_catches(found: list[Bug]) -> dict[str, str]:
     """Return, by the id of a bug, the example of the first call that tells it from what is right.
 
-    A call is made once for all bugs: the large ones take longer to make than to ask.
+    Which generated case does is written down: they take longer, and the tests ask them. A call is
+    made once for all bugs: the large ones take longer to make than to ask.
     """
     public_bugs.KEPT.clear()
-    caught: dict[str, str] = {}
+    caught = {bug["id"]: bug["caught_by"] for bug in found if "caught_by" in bug}
     for name in {bug.get("function", ATTENTION) for bug in found}:
         open_ = {
             bug["id"]: function
             for bug in found
-            if bug.get("function", ATTENTION) == name and (function := function_of(bug))
+            if bug.get("function", ATTENTION) == name
+            and bug["id"] not in caught
+            and (function := function_of(bug))
         }
         for call in calls(name):
             with np.errstate(all="ignore"):
@@ -115,7 +118,8 @@ class PublicBugs(SphinxDirective):
         else:
             link = f'<a href="../{example}/index.html">{example}</a>'
             slip = f', as the slip <a href="slips.html#{name}">{name}</a>'
-            said = f"Caught first by {link if example.startswith('SA') else example}"
+            case = f'<a href="generated.html#{example}">{example}</a>'
+            said = f"Caught first by {link if example.startswith('SA') else case}"
             said += f"{slip if name in slips.SLIPS else ''}."
         return (
             f'<dt id="{bug["id"]}"><a href="{html.escape(bug["link"])}">'

@@ -72,6 +72,12 @@ def largest_generated() -> Sizes:
     return Sizes(*(max(recipe[name] for recipe in recipes()) for name in names))
 
 
+def backward() -> Iterator[Call]:
+    """Yield the calls that ask for gradients."""
+    yield from calls(BACKWARD)
+    yield from generated.calls(BACKWARD)
+
+
 def options() -> set[str]:
     """Return the keywords that some call asks for."""
     asked = {name for call in calls() for name in call.kwargs}
@@ -88,7 +94,7 @@ def limits() -> Iterator[str]:
     yield (
         f"- **Larger sizes.** The examples go up to {largest(calls())}; the generated cases up to"
         f" {largest_generated()}, each in some case, and at most {probed} entries of an output are"
-        f" compared there. Gradients are asked up to {largest(calls(BACKWARD))}."
+        f" compared there. Gradients are asked up to {largest(backward())}."
     )
     yield (
         f"- **Other options.** Asked are {', '.join(f'`{name}`' for name in sorted(options()))}."
@@ -99,6 +105,15 @@ def limits() -> Iterator[str]:
         f"- **Narrower numbers.** There is a bound for {', '.join(DTYPES)}. Formats of 8 or 4 bits"
         " and their scales are not asked, nor is any error smaller than rounding may be:"
         " [each call says how sharp it is](#examples-precision)."
+    )
+    yield (
+        "- **What libraries do on purpose.** What a query without keys gets, and whether NaN shows"
+        " that stands in a hidden key or value, differs between good libraries. A report says which"
+        " convention is followed, and each of them passes."
+    )
+    yield (
+        "- **Mixed dtypes.** The arrays of a call come in one dtype. A bias that is wider than the"
+        " queries, for one, is not asked."
     )
     yield (
         "- **Other machines.** A call runs on your machine, a few times. A race that shows once in"
@@ -119,14 +134,14 @@ def about_bugs(every: int, missed: int, impossible: int) -> str:
     """Return how many of the public bugs are not caught."""
     return (
         f"- **Some bugs that happened.** Of {every} [public bugs](#examples-public-bugs), the"
-        f" worked examples catch {every - missed - impossible}. They miss {missed} that a call"
+        f" calls catch {every - missed - impossible}. They miss {missed} that a call"
         f" could show, and no call here can show the other {impossible}."
     )
 
 
 def fold(missed: list[public_bugs.Bug], impossible: list[public_bugs.Bug]) -> str:
     """Return the bugs that are not caught, with the reasons, as HTML."""
-    rows = [(bug, "No worked example catches it yet.") for bug in missed]
+    rows = [(bug, "No call catches it yet.") for bug in missed]
     rows += [(bug, bug["not_expressible"]) for bug in impossible]
     listed = "".join(
         f'<li><a href="public-bugs.html#{bug["id"]}">{html.escape(bug["project"])}</a>: '

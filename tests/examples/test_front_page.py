@@ -72,4 +72,4 @@ def test_each_bug_is_caught_or_listed_with_its_reason():
     caught = public_bugs.first_catches(found)
     anchors = re.findall(r'public-bugs.html#([^"]+)"', listed)
     assert sorted([*anchors, *caught]) == sorted(bug["id"] for bug in found)
-    assert listed.count("No worked example catches it yet.") == len(missed)
+    assert listed.count("No call catches it yet.") == len(missed)

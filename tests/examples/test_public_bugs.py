@@ -6,9 +6,18 @@ import re
 import numpy as np
 import pytest
 
+import selfattn_ref
 from book.examples import public_bugs as made
-from press.example.public_bugs import bugs, calls, first_catches, is_asked
-from selfattn_ref.worked_examples import slips
+from press.example.public_bugs import (
+    ATTENTION,
+    bugs,
+    calls,
+    first_catches,
+    function_of,
+    is_asked,
+)
+from selfattn_ref.worked_examples import generated, slips
+from selfattn_ref.worked_examples._capabilities import reduced
 from tests.pages.sources import ROOT
 
 BUGS = bugs(ROOT)
@@ -29,14 +38,7 @@ STEPS = {
 }
 EXPRESSIBLE = [bug for bug in BUGS if "reproduced_by" in bug]
 CAUGHT = first_catches(BUGS)
-# What only calls with many keys, capabilities or gradients can show.
-NOT_YET = {
-    *("gqa-pytorch-queries-summed", "vllm-ascend-mask-512", "triton-64-columns", "jax-diagonal"),
-    *("jax-window-dropped", "aiter-window-tile"),
-    *("flashinfer-empty-tile", "flaggems-strides", "executorch-sum"),
-    "flash-attention-gradient-strides",
-    *("hunyuan-lengths", "hunyuan-first-length", "tokenspeed-base"),
-}
+NOT_YET = {"jax-window-dropped", "flaggems-strides", "hunyuan-first-length"}
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug["id"])
@@ -73,6 +75,22 @@ def test_what_they_are_made_from_is_right(name):
         for call in asked:
             call.differs_from(STEPS[name]) and call.test(STEPS[name])
     assert asked
+
+
+@pytest.mark.parametrize(
+    "bug", [bug for bug in BUGS if "caught_by" in bug], ids=lambda bug: bug["id"]
+)
+def test_a_generated_case_catches_what_no_example_does(bug):
+    name, function = bug.get("function", ATTENTION), function_of(bug)
+    assert bug["id"] in first_catches([bug])
+    without = {key: value for key, value in bug.items() if key != "caught_by"}
+    assert first_catches([without]) == {}
+    # A function is asked for what it takes, as `report` does.
+    known = {*inspect.signature(function).parameters}
+    known |= {*inspect.signature(getattr(selfattn_ref, name)).parameters}
+    call = reduced(generated.load(bug["caught_by"], name).call, known)
+    with np.errstate(all="ignore"):
+        assert call.differs_from(function)
 
 
 @pytest.mark.parametrize("bug", EXPRESSIBLE, ids=lambda bug: bug["id"])
