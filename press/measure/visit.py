@@ -34,6 +34,11 @@ window.moved = 0;
 new PerformanceObserver((list) => list.getEntries().forEach((entry) => { moved += entry.value; }))
   .observe({ type: "layout-shift", buffered: true });
 """
+# Four frames, since what a page does when it is loaded may move what the next one shows.
+SETTLE = """new Promise((done) => {
+  const wait = (frames) => frames ? requestAnimationFrame(() => wait(frames - 1)) : setTimeout(done);
+  wait(4);
+})"""
 
 
 def chromium() -> str:
@@ -136,9 +141,8 @@ class Visit:
         self.asked, self.said, self.failed = [], [], []
         self.page.goto(base + name, wait_until="load")
         self.page.evaluate("document.fonts.ready.then(() => null)")
-        self.moved: float = self.page.evaluate(
-            "new Promise(requestAnimationFrame).then(() => moved)"
-        )
+        self.page.evaluate(SETTLE)
+        self.moved: float = self.page.evaluate("moved")
         inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
         files = (site / unquote(urlsplit(path).path) for path in inside)
         self.first_loaded = frozenset(path for path in files if path.is_file())

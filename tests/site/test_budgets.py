@@ -75,8 +75,9 @@ DEFECTS = {
         ("a { color", "a { transition: color .3s; color", "0.3 s"),
     ],
     "layout shift while a page loads": [
-        ("dataset.ready = '';", "dataset.ready = ''; setTimeout(() => "
-         "document.querySelector('h1').before('Later.'), 60);", "moved by"),
+        ("dataset.ready = '';", "dataset.ready = ''; addEventListener('load', () => "
+         "requestAnimationFrame(() => requestAnimationFrame(() => "
+         "document.querySelector('h1').before('Later.'))));", "moved by"),
     ],
     "px of text in figures": [
         ('font-size="14" fill', 'font-size="11" fill', "“plain” of svg “A cell, a line.”: 11.0"),
