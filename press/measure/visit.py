@@ -35,10 +35,9 @@ new PerformanceObserver((list) => list.getEntries().forEach((entry) => { moved +
   .observe({ type: "layout-shift", buffered: true });
 """
 # Four frames, since what a page does when it is loaded may move what the next one shows.
-SETTLE = """new Promise((done) => {
-  const wait = (frames) => frames ? requestAnimationFrame(() => wait(frames - 1)) : setTimeout(done);
-  wait(4);
-})"""
+SETTLE = """(async () => {
+  for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
+})()"""
 
 
 def chromium() -> str:
