@@ -38,7 +38,7 @@ STEPS = {
 }
 EXPRESSIBLE = [bug for bug in BUGS if "reproduced_by" in bug]
 CAUGHT = first_catches(BUGS)
-NOT_YET = {"jax-window-dropped", "flaggems-strides", "hunyuan-first-length"}
+NOT_YET = {"flaggems-strides"}
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug["id"])
