@@ -481,8 +481,17 @@ def text(cases: list[Case]) -> str:
 
 def fingerprint(case: Case) -> str:
     """Return the SHA-256 of a case without its purpose, which is prose."""
-    numbers = {key: part for key, part in case.items() if key != "purpose"}
-    return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(numbers(case), sort_keys=True).encode()).hexdigest()
+
+
+def digest(cases: list[Case]) -> str:
+    """Return the SHA-256 of all cases without their purposes."""
+    return hashlib.sha256(json.dumps([*map(numbers, cases)], sort_keys=True).encode()).hexdigest()
+
+
+def numbers(case: Case) -> Case:
+    """Return a case without its purpose."""
+    return {key: part for key, part in case.items() if key != "purpose"}
 
 
 def check(tell: Callable[[str], None] = print) -> int:

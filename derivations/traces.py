@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import mpmath
 
+from derivations import generated
 from derivations.algebra import DIGITS
 from derivations.documents import (
     DATA,
@@ -26,7 +27,7 @@ from derivations.documents import (
 from derivations.examples import DERIVATIONS
 from derivations.recording import Step, recorded
 
-EXAMPLES = DATA / "digests.json"  # the digest of every example
+EXAMPLES = DATA / "digests.json"  # the digest of every example, and of the generated cases
 TRACES = DATA / "traces.json"  # the digest of the trace of every example
 
 
@@ -125,6 +126,7 @@ def write_digests() -> None:
         for example_id, document in documents.items()
     }
     examples = {example_id: fingerprint(document) for example_id, document in documents.items()}
+    examples["generated"] = generated.digest(generated.read())
     for path, digests in ((EXAMPLES, examples), (TRACES, traces)):
         path.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
 

@@ -40,6 +40,13 @@ def said(text: str, number: Callable[[str], Any]) -> dict[str, Any]:
     }
 
 
+def digest_of_cases(text: str) -> str:
+    """Return the SHA-256 of the file of the generated cases, but for their purposes."""
+    cases = json.loads(text)["cases"]
+    rest = [{key: part for key, part in case.items() if key != "purpose"} for case in cases]
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
 def content_id(content: bytes) -> str:
     """Return the id that Software Heritage gives to a file: Git's, the SHA-1 of its bytes."""
     blob = b"blob %d\0" % len(content) + content

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import selfattn_ref
-from selfattn_ref.worked_examples._digest import digest, said
+from selfattn_ref.worked_examples._digest import digest, digest_of_cases, said
 from selfattn_ref.worked_examples._files import file_content, ids, load
 from selfattn_ref.worked_examples._formats import (
     Arrays,
@@ -38,11 +38,12 @@ _CITED = re.compile(r"(?P<id>[^@#]+)(@(?P<version>[^#]+))?#sha256:(?P<digest>[0-
 _BREAK = re.compile(r"\\allowbreak *(\{\})?|\s")  # which a citation copied from BibTeX has
 _FILE = re.compile(r"(?P<id>SA\d{3})\b.*?(?P<kind>\.trace\.json|\.json|\.npz|\.safetensors)")
 MANIFEST = "manifest.json"
+GENERATED = "generated.json"
 
 
 def export(folder: Path) -> int:
-    """Write every example in each format, the schemas, and a manifest of what was written."""
-    files = {f"{name}.json": file_content(name) for name in ("schema", "trace.schema")}
+    """Write every example in each format, what makes the generated cases, schemas, a manifest."""
+    files = {f"{name}.json": file_content(name) for name in ("schema", "trace.schema", "generated")}
     for example in map(load, ids()):
         arrays = arrays_of(example)
         cited = f"{example.id}#sha256:{example.digest}"
@@ -81,6 +82,8 @@ def verify(reference: str) -> int:
         return _verify_files(path, _contents(path))
     if path.name == MANIFEST:
         return _verify_files(path.parent, _contents(path.parent))
+    if path.name == GENERATED:
+        return _verify_generated(path)
     if path.exists() or _FILE.fullmatch(path.name):
         return _verify_file(path)
     raise CannotRunError(
@@ -103,16 +106,27 @@ def _verify_citation(cited: re.Match[str]) -> int:
 def _verify_installed() -> int:
     """Compare the examples of this installation with the digests under which they are known."""
     known = json.loads(file_content("digests"))
-    problems = [f"{name}.json is missing" for name in known if name not in ids()]
-    for name in ids():
-        example = ask(load, name)
-        if example.digest != known.get(name):
-            problems.append(f"{name}.json is another: its digest is sha256:{example.digest}")
+    found = {name: ask(load, name).digest for name in ids()}
+    found["generated"] = digest_of_cases(file_content("generated").decode())
+    problems = [f"{name}.json is missing" for name in known.keys() - found]
+    problems += [
+        f"{name}.json is another: its digest is sha256:{got}"
+        for name, got in found.items()
+        if got != known.get(name)
+    ]
     print(*problems, sep="\n", end="\n" if problems else "")
     if problems:
         return DIFFERS
-    print(f"{len(known)} examples are those of selfattn_ref {selfattn_ref.__version__}")
+    release = f"selfattn_ref {selfattn_ref.__version__}"
+    print(f"{len(ids())} examples and the generated cases are those of {release}")
     return AGREES
+
+
+def _verify_generated(path: Path) -> int:
+    (content,) = _contents(path).values()
+    problems = _problems(path.name, content)
+    print(f"{path.name} {'is not' if problems else 'is'} {_as_known()}")
+    return DIFFERS if problems else AGREES
 
 
 def _verify_file(path: Path) -> int:
@@ -146,7 +160,7 @@ def _verify_files(place: Path, files: Mapping[str, bytes]) -> int:
         digests = manifest["examples"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CannotRunError(f"{place / MANIFEST} is damaged: {_told(error)}") from None
-    ours = {name for name in files if _FILE.fullmatch(name)}
+    ours = {name for name in files if name == GENERATED or _FILE.fullmatch(name)}
     problems = [f"{name} is missing" for name in sorted(listed.keys() - files)]
     problems += [f"{name} is not in {MANIFEST}" for name in sorted(ours - listed.keys())]
     for name in sorted(listed.keys() & files):
@@ -190,6 +204,8 @@ def _told(error: Exception) -> str:
 
 def _problems(name: str, content: bytes) -> list[str]:
     """Return what a file says otherwise than the example after which it is named."""
+    if name == GENERATED:
+        return _problems_of_generated(content)
     match = _FILE.fullmatch(name)
     if match is None:
         raise CannotRunError(
@@ -208,6 +224,14 @@ def _problems(name: str, content: bytes) -> list[str]:
         return _differences(read_safetensors(content), without_words(wanted))
     except Exception as error:  # whatever a damaged file makes of its reader
         raise CannotRunError(f"{name} is damaged: {_told(error)}") from None
+
+
+def _problems_of_generated(content: bytes) -> list[str]:
+    known = json.loads(file_content("digests"))["generated"]
+    try:
+        return [] if digest_of_cases(content.decode()) == known else ["another digest"]
+    except Exception as error:
+        raise CannotRunError(f"{GENERATED} is damaged: {_told(error)}") from None
 
 
 def _differences_of_json(got: str, wanted: str) -> list[str]:

@@ -15,6 +15,7 @@ import pytest
 import safetensors.numpy
 
 import selfattn_ref
+from derivations import generated
 from derivations.documents import DATA, LEDGER, read
 from derivations.traces import trace_text
 from selfattn_ref.worked_examples import _exchange, _formats, ids, load
@@ -296,7 +297,7 @@ class TestWhole:
     def test_a_folder_and_an_archive_are_verified_by_their_manifest(self, run, folder, pack):
         (folder / "notes.txt").write_text("mine")
         code, out, err = run("verify", pack(folder))
-        count = 3 * len(ids()) + 3  # two schemas and a trace
+        count = 3 * len(ids()) + 4  # two schemas, the generated cases and a trace
         assert (code, err) == (0, "")
         assert out.startswith(f"{count} files of {len(ids())} examples in ")
 
@@ -321,19 +322,44 @@ class TestWhole:
             assert re.match(rf"cannot run: .*manifest\.json is damaged: {told}", err)
 
 
+class TestGenerated:
+    @pytest.mark.parametrize(
+        "old, new, told",
+        [
+            ("dropped tails", "tails that are dropped", "generated.json is that"),
+            ('"sharpness": 24', '"sharpness": 25', "generated.json is not that"),
+            ("{", "", "cannot run: generated.json is damaged: JSONDecodeError"),
+        ],
+    )
+    def test_numbers_and_not_purposes_are_verified(self, run, folder, old, new, told):
+        path = folder / "generated.json"
+        path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+        relist(folder)
+        code, out, err = run("verify", path)
+        assert (out or err).startswith(told)
+        assert code == {"is that": 0, "is not ": 1}.get(told[15:22], 2)
+        assert run("verify", folder)[0] == min(code, 1)
+
+
 class TestInstalled:
     def test_all_are_those_that_were_released(self, run):
         assert run("verify", "all") == (
-            0, f"{len(ids())} examples are those of selfattn_ref {selfattn_ref.__version__}\n", ""
+            0, f"{len(ids())} examples and the generated cases are those of "
+            f"selfattn_ref {selfattn_ref.__version__}\n", ""
         )  # fmt: skip
         known = json.loads((DATA / "digests.json").read_text("utf-8"))
+        assert known.pop("generated") == generated.digest(generated.read())
         released = json.loads(LEDGER.read_text("utf-8"))
         assert known == {name: digest for name, digest in released.items() if digest}
 
     def test_a_digest_that_is_another_and_a_file_that_is_gone_are_named(self, run, monkeypatch):
         real = _exchange.file_content
         known = json.loads(real("digests")) | {"SA016": "0" * 64, "SA900": "1" * 64}
-        monkeypatch.setattr(_exchange, "file_content", lambda name: json.dumps(known).encode())
+        monkeypatch.setattr(
+            _exchange,
+            "file_content",
+            lambda name: json.dumps(known).encode() if name == "digests" else real(name),
+        )
         code, out, _ = run("verify", "all")
         assert code == 1
         assert out == (
