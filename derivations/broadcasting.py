@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,7 @@ def outputs(
     mask: Any = None,
     bias: Any = None,
     offset: Any = None,
+    scale: Any = None,
 ) -> Any:
     """Return the output at every place along the leading axes, to which all arrays broadcast."""
     scores = (*lead, shape(query)[-2], shape(key)[-2])
@@ -51,7 +52,7 @@ def outputs(
 
     def one(*index: int) -> Matrix:
         q, k, v, m, b = (at(x, index) for x in whole)
-        return attend_with(q, k, v, Options(m, b, offset=offset)).output
+        return attend_with(q, k, v, Options(m, b, scale, offset=offset)).output
 
     return nested(lead, one)
 
@@ -113,6 +114,26 @@ def what_is_shared_by_sequences_or_heads(inputs: Inputs) -> Expected:
 
 
 @derivation
+def arrays_that_broadcast_against_each_other(inputs: Inputs) -> Expected:
+    def of(*owners: str, **given: Any) -> Any:
+        names = zip(("query", "key", "value"), owners, strict=True)
+        lead = (2, 1) if set(owners) == {"sequence"} else (2, 3)
+        return outputs(lead, *(inputs[f"{name}_of_{owner}"] for name, owner in names), **given)
+
+    mask, bias = inputs["mask_of_sequence"], inputs["bias_of_head"]
+    nine = (inputs[f"nine_{name}"] for name in ("queries", "keys", "values"))
+    return {
+        "output_values_shared": of("all", "all", "sequence"),
+        "output_queries_shared": of("sequence", "head", "head"),
+        "output_keys_shared": of("all", "head", "all"),
+        "output_bias": of("all", "all", "all", bias=bias),
+        "output_mask_and_bias": of("all", "all", "all", mask=mask, bias=bias),
+        "output_one_head": of("sequence", "sequence", "sequence", mask=mask),
+        "output_nine": outputs((1, 9), *nine),
+    }
+
+
+@derivation
 def gradients_of_what_heads_share(inputs: Inputs) -> Expected:
     key, value = inputs["key"], inputs["value"]
     heads = [*zip(inputs["query"], inputs["d_output"], strict=True)]
@@ -154,6 +175,83 @@ def gradients_of_what_heads_share(inputs: Inputs) -> Expected:
     return expected
 
 
-def added(parts: list[Matrix]) -> Matrix:
-    """Return the sum of matrices of one shape."""
-    return [[total(row) for row in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)]
+def added(parts: Sequence[Any]) -> Any:
+    """Return the sum of arrays of one shape."""
+    if isinstance(parts[0], list):
+        return [added(rows) for rows in zip(*parts, strict=True)]
+    return total(parts)
+
+
+def summed(x: Any, sizes: tuple[int, ...]) -> Any:
+    """Return an array summed over the axes along which one of these sizes was broadcast."""
+    if not sizes:
+        return x
+    if len(shape(x)) > len(sizes):
+        return summed(added(x), sizes)
+    return [summed(row, sizes[1:]) for row in (x if len(x) == sizes[0] else [added(x)])]
+
+
+@derivation
+def gradients_of_what_sequences_share(inputs: Inputs) -> Expected:
+    lead, roles = (2, 2), ("query", "key", "value")
+    shared = {"_keys": {"key", "value"}, "_query": {"query"}, "_bias": {"bias"}, "_level": set()}
+    expected: Expected = {}
+    for suffix, names in shared.items():
+        arrays = {n: inputs[f"{n}_shared" if n in names else n] for n in roles}
+        if "bias" in names:
+            arrays["bias"] = inputs["bias"]
+        scale = inputs["scale_zero"] if suffix == "_level" else None
+        for name, every in gradients_at(lead, arrays, inputs["d_output"], scale).items():
+            expected[f"d_{name}{suffix}"] = summed(every, shape(arrays[name]))
+            loss = partial(loss_with, lead, arrays, inputs["d_output"], scale, name)
+            numerical = central_differences(loss, first(arrays[name]))
+            require_agreement(f"d_{name}", first(expected[f"d_{name}{suffix}"]), numerical)
+    return expected
+
+
+def gradients_at(
+    lead: tuple[int, ...], arrays: dict[str, Any], d_output: Any, scale: Any
+) -> dict[str, Any]:
+    """Return the gradients at every place along the leading axes, to which all arrays broadcast."""
+    sizes = {"bias": (len(first(d_output)), len(first(arrays["key"])))}
+    whole = {
+        name: broadcast(x, (*lead, *sizes.get(name, shape(x)[-2:]))) for name, x in arrays.items()
+    }
+    bias = whole.pop("bias", None)
+
+    def back(*index: int) -> dict[str, Matrix]:
+        query, key, value, d = (at(x, index) for x in (*whole.values(), d_output))
+        return gradients_with(query, key, value, d, Options(bias=at(bias, index), scale=scale))
+
+    every = nested(lead, back)
+    return {name: [[part[name] for part in parts] for parts in every] for name in arrays}
+
+
+def loss_with(
+    lead: tuple[int, ...],
+    arrays: dict[str, Any],
+    d_output: Any,
+    scale: Any,
+    name: str,
+    block: Matrix,
+) -> Real:
+    """Return Σ output · d_output where the first matrix of an array is another one."""
+    moved = arrays | {name: with_first(arrays[name], block)}
+    return product_of(outputs(lead, **moved, scale=scale), d_output)
+
+
+def product_of(x: Any, other: Any) -> Real:
+    """Return the sum of the products of the entries of two arrays."""
+    if not isinstance(x[0], list):
+        return dot(x, other)
+    return total(product_of(*pair) for pair in zip(x, other, strict=True))
+
+
+def first(x: Any) -> Matrix:
+    """Return the first matrix of an array."""
+    return first(x[0]) if isinstance(x[0][0], list) else x
+
+
+def with_first(x: Any, matrix: Matrix) -> Any:
+    """Return an array whose first matrix is another one."""
+    return [with_first(x[0], matrix), *x[1:]] if isinstance(x[0][0], list) else matrix

@@ -171,6 +171,7 @@ class Rule:
             return 0
         word = self.word(5, self.place(self.case["bias"], b, h, i, j))
         hidden = word & 7 == 0 or (self.case["hidden_tile"] and j // 16 == 1)
+        hidden |= "q" in self.case["bias"] and i % 4 == 1 and j < self.case["hidden_first"]
         return None if self.case["holes"] and hidden else (word >> 26) - 32
 
     def visible(self, b: int, h: int, i: int) -> Iterator[tuple[int, int]]:

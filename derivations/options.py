@@ -91,14 +91,23 @@ def values_that_an_option_seldom_has(inputs: Inputs) -> Expected:
         "output_negative": attended(inputs, Options(scale=scale)).output,
         "output_negative_capped": attended(inputs, Options(scale=scale, soft_cap=cap)).output,
         "output_steep": attended(inputs, Options(scale=inputs["scale_steep"])).output,
+        "output_steep_capped": attended(
+            inputs, Options(scale=inputs["scale_steep"], soft_cap=cap)
+        ).output,
         "output_level": attended(inputs, Options(scale=inputs["scale_zero"])).output,
         "output_capped": attended(inputs, Options(soft_cap=cap)).output,
         "output_fine_bias": attended(inputs, some(inputs, "bias")).output,
         "output_late": attended(inputs, Options(offset=far)).output,
+        "output_late_masked": attended(inputs, hidden._replace(offset=far)).output,
         "output_quiet": attend_with(query, inputs["key_loud"], inputs["value"], hidden).output,
         "output_large": attend_with(query, key, large, Options()).output,
         "output_one": inputs["value"][:1],
     }
+
+
+@derivation
+def values_that_a_half_does_not_hold(inputs: Inputs) -> Expected:
+    return {"output": attended(inputs, Options()).output}
 
 
 @derivation
@@ -159,6 +168,17 @@ def positions_of_several_sequences(inputs: Inputs) -> Expected:
         ]
         expected[f"rotated_one_{name}"] = [
             [rotated(x, t, frequencies, neighbors=neighbors)] for (x,), (t,) in alone
+        ]
+        expected[f"rotated_heads_{name}"] = [
+            [
+                [rotated(x, t, frequencies, neighbors=neighbors) for x, t in rows(*pair)]
+                for pair in rows(heads, inputs["positions_of_heads"])
+            ]
+            for heads in inputs["x"]
+        ]
+        expected[f"rotated_token_{name}"] = [
+            [[rotated(x, t, frequencies, neighbors=neighbors)] for (x,) in heads]
+            for heads, ((t,),) in rows(inputs["x_token"], inputs["positions_token"])
         ]
         expected["rotated_other_base" + "_neighbors" * neighbors] = [
             [rotated(x, t, other, neighbors=neighbors)] for (x,), (t,) in alone

@@ -317,8 +317,10 @@ def gradients(
 
 
 def added(gradient: Array, array: Array) -> Array:
-    """Return a gradient added up over the leading axes along which an array was broadcast."""
-    return np.asarray(gradient.sum(axis=tuple(range(gradient.ndim - array.ndim))))
+    """Return a gradient added up over the axes along which an array was broadcast."""
+    gradient = gradient.sum(axis=tuple(range(gradient.ndim - array.ndim)))
+    ones = tuple(axis for axis, size in enumerate(array.shape) if size == 1)
+    return np.asarray(gradient.sum(axis=ones, keepdims=True))
 
 
 def d_key_without_a_transpose(

@@ -35,6 +35,7 @@ def in_layouts(call: Call, arrays: Arrays) -> Iterator[tuple[str, Arrays]]:
     """Yield the arrays in other memory, each time with the name of the layout."""
     # Each has a step of its own, so that the strides of one do not do for another.
     yield "strided", {name: _sliced(x, i) for i, (name, x) in enumerate(arrays.items())}
+    yield "every other entry", {name: _stepped(x) for name, x in arrays.items()}
     turned = {name: np.ascontiguousarray(x.T).T for name, x in arrays.items()}
     yield "transposed", turned
     if "value" in arrays:  # who reads values by the strides of the keys is found out
@@ -66,6 +67,15 @@ def _sliced(x: NDArray[Any], more: int) -> NDArray[Any]:
     view = np.full(shape, between, x.dtype)[..., 1 : 1 + moved.shape[-1]]
     view[...] = moved
     return view.transpose(order)  # the order is its own inverse
+
+
+def _stepped(x: NDArray[Any]) -> NDArray[Any]:
+    """Return every other entry of rows twice as long."""
+    if x.ndim == 0:
+        return x
+    wide = np.repeat(x, 2, axis=-1)
+    wide[..., 1::2] = np.nan if x.dtype.kind == "f" else ~x
+    return wide[..., ::2]
 
 
 def _reversed(x: NDArray[Any]) -> NDArray[Any]:

@@ -60,6 +60,8 @@ def attempt(
     if dtype == "float64":  # what was compiled for a narrower dtype must not be used again
         with contextlib.suppress(Exception):
             _asked(call, function, contiguous(call, "float32"))
+    with contextlib.suppress(Exception):  # nor what a call with other numbers left behind
+        _asked(_with_other_numbers(call, dtype), function, {})
     try:
         result = _asked(call, function, arrays)
     except Exception as error:
@@ -95,6 +97,18 @@ def attempt(
 def _asked(call: Call, function: Function, arrays: Mapping[str, Any]) -> Any:
     given = replace(call, arguments={**call.arguments, **arrays})
     return function(*given.args, **given.kwargs)
+
+
+def _with_other_numbers(call: Call, dtype: str) -> Call:
+    """Return a call of the same shapes with other values, options and inner positions."""
+    other: dict[str, Any] = {**call.arguments, **contiguous(call, dtype)}
+    if "value" in other:
+        other["value"] = np.full_like(other["value"], np.nan)
+    for name in {"scale", "soft_cap", "base"} & {*other}:
+        other[name] = 2 * other[name] + 1
+    if np.ndim(other.get("positions", 0)):
+        other["positions"][..., 1:-1] += 1
+    return replace(call, arguments=other)
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:

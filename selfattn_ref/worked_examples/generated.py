@@ -142,7 +142,9 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
         return MappingProxyType(values) if several else next(iter(values.values()))
 
     expected, answers, because = answer(""), {}, _CONVENTIONS[part == "rotary"]
-    if part == "rotary":
+    if part == "rotary" and recipe["rotary"].get("interleaved"):
+        expected = answer("_neighbors")
+    elif part == "rotary":
         answers = dict(zip(because, (expected, answer("_neighbors")), strict=True))
     elif several and -np.inf in expected.get("log_sum_exp", ()):
         because = _OF_NOBODY
@@ -203,9 +205,13 @@ def _given(made: dict[str, NDArray[Any]], recipe: Mapping[str, Any], part: str) 
     """Return the arguments of a call."""
     if part == "rotary":
         positions = 37 * np.arange(recipe["queries"]) - 19
-        return {"x": made["query"], "positions": read_only(positions)}
+        interleaved = {"interleaved": True} if recipe["rotary"].get("interleaved") else {}
+        return {"x": made["query"], "positions": read_only(positions), **interleaved}
     arrays = {name: x for name, x in made.items() if part or name != "d_output"}
-    return {**arrays, **_options(recipe)}
+    options = _options(recipe)
+    if part:
+        options.pop("return_log_sum_exp", None)
+    return {**arrays, **options}
 
 
 def _options(recipe: Mapping[str, Any]) -> dict[str, Any]:
@@ -406,6 +412,7 @@ class _Rule:
         bias = ((words >> 26) - 32) / UNIT
         if not self.recipe["holes"]:
             return bias
-        tile = np.full(bias.shape[-1], self.recipe["hidden_tile"])
-        tile &= np.arange(tile.size) // 16 == 1
-        return np.where(((words & 7) == 0) | tile, -np.inf, bias)
+        i, j = np.arange(bias.shape[-2])[:, None], np.arange(bias.shape[-1])
+        hidden = (words & 7 == 0) | (self.recipe["hidden_tile"] & (j // 16 == 1))
+        hidden |= (i % 4 == 1) & (j < self.recipe["hidden_first"])
+        return np.where(hidden, -np.inf, bias)

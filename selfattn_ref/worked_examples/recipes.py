@@ -1166,10 +1166,14 @@ def sa094(lib, given):
         "output_negative": attend(value, scale=scales["negative"]),
         "output_negative_capped": attend(value, scale=scales["negative"], soft_cap=cap),
         "output_steep": attend(value, scale=scales["steep"]),
+        "output_steep_capped": attend(value, scale=scales["steep"], soft_cap=cap),
         "output_level": attend(value, scale=scales["zero"]),
         "output_capped": attend(value, soft_cap=cap),
         "output_fine_bias": attend(value, bias=given["bias"]),
         "output_late": attend(value, causal=True, offset=given["offset"]),
+        "output_late_masked": attend(
+            value, mask=given["mask"], causal=True, offset=given["offset"]
+        ),
         "output_quiet": lib.scaled_dot_product_attention(
             query, given["key_loud"], value, mask=given["mask"]
         ),
@@ -1212,10 +1216,49 @@ def sa096(lib, given):
         "rotated_other_base": other(),
         "rotated_other_base_neighbors": other(interleaved=True),
         **{
-            f"rotated{of}_{name}": turn(
-                given[f"x{of}"], given[f"positions{of}"], interleaved=neighbors
+            f"rotated{of}_{name}": turn(given[x], given[positions], interleaved=neighbors)
+            for of, x, positions in (
+                ("", "x", "positions"),
+                ("_one", "x_one", "positions_one"),
+                ("_heads", "x", "positions_of_heads"),
+                ("_token", "x_token", "positions_token"),
             )
-            for of in ("", "_one")
             for name, neighbors in (("halves", False), ("neighbors", True))
         },
     }
+
+
+def sa098(lib, given):
+    attend = lib.scaled_dot_product_attention
+
+    def of(*owners, **options):
+        names = zip(ROLES, owners, strict=True)
+        return attend(*(given[f"{role}_of_{owner}"] for role, owner in names), **options)
+
+    mask, bias = given["mask_of_sequence"], given["bias_of_head"]
+    return {
+        "output_values_shared": of("all", "all", "sequence"),
+        "output_queries_shared": of("sequence", "head", "head"),
+        "output_keys_shared": of("all", "head", "all"),
+        "output_bias": of("all", "all", "all", bias=bias),
+        "output_mask_and_bias": of("all", "all", "all", mask=mask, bias=bias),
+        "output_one_head": of("sequence", "sequence", "sequence", mask=mask),
+        "output_nine": attend(given["nine_queries"], given["nine_keys"], given["nine_values"]),
+    }
+
+
+def sa099(lib, given):
+    computed = {}
+    shared = {"_keys": ("key", "value"), "_query": ("query",), "_bias": (), "_level": ()}
+    for suffix, names in shared.items():
+        arrays = (given[f"{role}_shared" if role in names else role] for role in ROLES)
+        option = options(given, "bias") if suffix == "_bias" else {}
+        option |= {"scale": float(given["scale_zero"])} if suffix == "_level" else {}
+        back = lib.scaled_dot_product_attention_vjp(*arrays, given["d_output"], **option)
+        computed |= {f"{part}{suffix}": x for part, x in back._asdict().items()}
+        computed |= {"d_bias_bias": back.d_bias} if suffix == "_bias" else {}
+    return computed
+
+
+def sa100(lib, given):
+    return {"output": lib.scaled_dot_product_attention(*(given[role] for role in ROLES))}

@@ -58,7 +58,7 @@ function checksums(text) {
     },
     bias(b, h, i, j, place) {
       const w = word(5, place);
-      const hidden = (w & 7) === 0 || (c.hidden_tile && j >> 4 === 1);
+      const hidden = (w & 7) === 0 || (c.hidden_tile && j >> 4 === 1) || (i % 4 === 1 && j < c.hidden_first);
       return c.holes && hidden ? -(2 ** 31) : (w >>> 26) - 32;
     },
     d_output: (b, h, i, column, place) => (word(6, place) >>> 26) - 32,

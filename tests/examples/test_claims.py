@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from selfattn_ref import scaled_dot_product_attention
 from selfattn_ref.worked_examples import ids, load
 
 # The figures of the texts from which examples are taken, as they stand there; "-" is for those that
@@ -335,6 +336,11 @@ CLAIMS = {
         )
         and np.array_equal(x["output_bias_of_query"], x["output_of_head"])
     ),
+    "SA098: no axis can be told by its length": lambda x: (
+        (of_all := load("SA098").inputs["query_of_all"].shape)[1] == of_all[2]
+        and (nine := load("SA098").inputs["nine_queries"].shape)[1] > nine[2]
+        and not np.allclose(x["output_bias"], x["output_mask_and_bias"])
+    ),
     "SA094: no option leaves the output as it is, but an offset beyond all keys": lambda x: (
         np.array_equal(x["output_late"], x["output"])
         and not any(
@@ -346,6 +352,19 @@ CLAIMS = {
     "SA095: a bias has gradients, and none of a row adds up to anything but 0": lambda x: (
         np.abs(x["d_bias_bias"]).max() > 0.1
         and np.allclose(x["d_bias_bias"].sum(axis=1), 0, atol=1e-14)
+    ),
+    "SA099: what broadcasts has the gradient of all its readers": lambda x: (
+        x["d_key_keys"].shape == (1, 1, 3, 2) and x["d_query_query"].shape == (2, 3, 2)
+        and np.allclose(x["d_bias_bias"].sum(axis=1), 0, atol=1e-14)
+    ),
+    "SA100: float16 does not hold the values, and what it holds gives another output": lambda x: (
+        not np.allclose(
+            scaled_dot_product_attention(
+                *(load("SA100").inputs[role] for role in ("query", "key")),
+                load("SA100").inputs["value"].astype(np.float16).astype(float),
+            ),
+            x["output"], rtol=0, atol=1e-4,
+        )
     ),
     "SA096: each sequence is turned by its own positions, and keeps its lengths": lambda x: (
         np.allclose(np.linalg.norm(x["rotated_halves"], axis=-1),

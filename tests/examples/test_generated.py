@@ -151,7 +151,7 @@ class TestUse:
         assert (first.function, first.example) == ("streaming_attention", generated.names()[0])
 
     def test_a_copy_is_the_call(self):
-        call = case("G1-5x1").call
+        call = case("G1-17x17").call
         assert np.array_equal(pickle.loads(pickle.dumps(call)).expected, call.expected)
 
     def test_what_is_not_a_case_is_refused(self):

@@ -28,7 +28,7 @@ KINDS = {
 STEPS = {
     "scaled_dot_product_attention": made.attention,
     "scaled_dot_product_attention_vjp": lambda query, key, *others, **keywords: (
-        (parts := made.gradients(query, key, *others, **keywords))[2],
+        made.added((parts := made.gradients(query, key, *others, **keywords))[2], query),
         made.added(parts[1].mT @ query, key),
         parts[3],
     ),

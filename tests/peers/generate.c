@@ -4,7 +4,7 @@
 
 enum { NONE = 1 << 30 }; /* no limit on a side of the window */
 static long seed, B, H, G, Q, K, D, V, step, sharpness, mask, hidden_first, hidden_rows, hidden_tile, bias, holes;
-static long loud, level, gradients, limited, causal, offset, left, right, sequences, q_len[9], k_len[9];
+static long loud, level, gradients, limited, causal, offset, left, right, sequences, q_len[32], k_len[32];
 
 static uint32_t mix(uint32_t x) {
     x = (x ^ x >> 16) * 0x85ebca6bu;
@@ -62,8 +62,9 @@ static long masked(long b, long h, long i, long j, long place) {
 }
 static long biased(long b, long h, long i, long j, long place) {
     uint32_t w = word(5, place);
-    (void)b, (void)h, (void)i;
-    return holes && ((w & 7) == 0 || (hidden_tile && j / 16 == 1)) ? -(1L << 31) : (long)(w >> 26) - 32;
+    int hidden = (w & 7) == 0 || (hidden_tile && j / 16 == 1) || (i % 4 == 1 && j < hidden_first);
+    (void)b, (void)h;
+    return holes && hidden ? -(1L << 31) : (long)(w >> 26) - 32;
 }
 static long d_output(long b, long h, long i, long c, long place) {
     (void)b, (void)h, (void)i, (void)c;
