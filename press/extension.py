@@ -16,6 +16,7 @@ from press import fonts
 from press.build import execution, linkcheck
 from press.example import (
     arrays,
+    card,
     catalog,
     checker,
     downloads,
@@ -140,11 +141,13 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("html-page-context", LATE, trace.load_script),  # after the other figures
     ("html-page-context", LATE, page_context.page_context),
     ("html-page-context", LATE, page.around),
+    ("html-page-context", LATE, card.describe_card),
     ("html-page-context", LATE, linked_data.describe),  # of what the two before say is cited
     ("linkcheck-process-uri", USUAL, linkcheck.at_the_registry),
     ("build-finished", USUAL, trace.write),
     ("build-finished", USUAL, checker.write),
-    ("build-finished", USUAL, icons.write_icons),
+    ("build-finished", USUAL, icons.write_icon),
+    ("build-finished", USUAL, card.write_card),
     ("build-finished", USUAL, downloads.write_files),
     ("build-finished", USUAL, addresses.write_sitemap),
     ("build-finished", USUAL, search.write),

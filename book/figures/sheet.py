@@ -229,9 +229,13 @@ def cell(array: str, at: tuple[int, int], value: float, largest: float) -> str:
     marks = f'data-array="{array}" data-at="{at[0]},{at[1]}"'
     if np.isnan(value):
         return f'<td {marks} class="hides"></td>'
-    tint = int(6 + 32 * abs(value) / largest + 0.5) if largest else 6
     sign = ' class="negative"' if value < -NOTHING else ""
-    return f'<td {marks}{sign} style="--t:{tint}%">{shown(value)}</td>'
+    return f'<td {marks}{sign} style="--t:{tint(value, largest)}%">{shown(value)}</td>'
+
+
+def tint(value: float, largest: float) -> int:
+    """Return how strong the color of an entry is, in percent."""
+    return int(6 + 32 * abs(value) / largest + 0.5) if largest else 6
 
 
 def shown(value: float) -> str:
