@@ -62,11 +62,11 @@ class Sheet(Drawing):
     outputs: Sequence[str] = ()  # what the columns of the output are called
     options: Mapping[str, Any] = field(default_factory=dict)
     slips: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    word: str = ""  # whose rows are marked from the start
 
     @property
     def html(self) -> str:  # type: ignore[override]
         """The drawing and what the script has to know."""
-        arrays = self.arrays()
         given = {name: _plain(array) for name, array in self.given.items()}
         facts = {
             "given": given,
@@ -78,14 +78,20 @@ class Sheet(Drawing):
             "slips": self.slips,
         }
         inside = json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
+        script = f'<script type="application/json">{inside}</script>'
+        return self.still(script, f' data-sheet="{escape(self.name)}"')
+
+    def still(self, script: str = "", name: str = "") -> str:
+        """Return the drawing; without a script, it is for paper."""
+        arrays = self.arrays()
         bands = "".join(self._band(arrays, band) for band in self._bands())
-        heads = [*self.rows, *self.columns, *(self.features if "w_query" in given else ())]
+        features = self.features if "w_query" in self.given else ()
+        heads = [*self.rows, *self.columns, *features]
         names = 0.5 + max(text_width(name, SIZE, bold=True) for name in heads) / 18
         wide = next((width for width in WIDTHS if width >= self._width(arrays, names)), None)
         return (
-            f'<div class="whole{f" at-{wide}" if wide else ""}" data-sheet="{escape(self.name)}"'
-            f' style="--names:{names:.1f}rem;--count:{self._cells(arrays)}">'
-            f'<script type="application/json">{inside}</script>'
+            f'<div class="whole{f" at-{wide}" if wide else ""}"{name}'
+            f' style="--names:{names:.1f}rem;--count:{self._cells(arrays)}">{script}'
             f'<div class="bands">{bands}</div></div>'
         )
 
@@ -168,14 +174,16 @@ class Sheet(Drawing):
         values = array.T if turned else array
         # Where all matrices stand in one row, the first has the names for all.
         own = ' class="own"' if below else ""
+        words = self.columns if name in ("key", "value") else self.rows
         lines = []
         for i, row in enumerate(values):
+            mark = ' class="me"' if below and words[i] == self.word else ""
             head = f'<th scope="row"{own}>{escape(rows[i])}</th>' if rows else ""
             cells = (
                 cell(name, (j, i) if turned else (i, j), float(value), largest)
                 for j, value in enumerate(row)
             )
-            lines.append(f"<tr>{head}{''.join(cells)}</tr>")
+            lines.append(f"<tr{mark}>{head}{''.join(cells)}</tr>")
         top = "".join(f'<th scope="col"><span>{escape(one)}</span></th>' for one in heads)
         corner = f"<td{own}></td>" if rows else ""
         tall = any(len(one) > SHORT for one in heads)

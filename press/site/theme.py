@@ -20,6 +20,7 @@ SHEETS = (
     "math.css",
     "figures.css",
     "sheet.css",
+    "poster.css",
     "arrays.css",
 )  # one stylesheet for the reader
 # Jupyter Book loads these for its own theme; they would put scripts and styles into the pages.

@@ -18,6 +18,7 @@ PAGES = (
     "concepts/attention-equation.html",
     "SA021/index.html",
     "reference/handouts/mask.html",
+    "reference/handouts/poster.html",
 )
 
 
