@@ -53,7 +53,7 @@ test-project: book ## Build small books with defects and with changes, run noteb
 test-faults: $(READY) ## Break a miniature of the book in every way that is known: each is refused in one line, or survived
 	@$(PY) -m pytest tests/faults --confcutdir=tests/faults
 
-test-peers: $(PEERS)/.ready ## Compare with PyTorch and JAX, in an environment of their own
+test-peers: $(PEERS)/.ready ## Compare with PyTorch, JAX and others, in an environment of their own (needs LibreOffice Calc)
 	@PEERS=required $(PEERS)/bin/python -m pytest tests/peers
 
 mutants: $(READY) ## Put every listed slip into the library and require that the tests notice

@@ -10,6 +10,8 @@ from sphinx.application import Sphinx
 
 from derivations.traces import write_traces
 from press.example.notebook import cells_of
+from press.example.sheets import of_example
+from press.example.spreadsheet import write_spreadsheets
 from press.lesson.notebook import written
 from press.site.addresses import base_of
 from press.site.archives import archive
@@ -25,8 +27,8 @@ VECTORS = "selfattn-vectors.zip"  # what `export` writes, and nothing else
 def write_files(app: Sphinx, exception: Exception | None) -> None:
     """Put what can be taken along into the site: each file by itself, and in two archives.
 
-    One has the data of all examples; the other has these, their traces and notebooks, and the
-    library that these install.
+    One has the data of all examples; the other has these, their traces, spreadsheets and notebooks,
+    and the library that these install.
     """
     if not is_whole(app, exception):
         return
@@ -42,7 +44,8 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
         archive(folder, files, folder / name, top)
 
     pack(VECTORS, "selfattn-vectors/")
-    for path in (build_wheel(folder), *folder.glob("SA*.ipynb"), *write_traces(folder)):
+    made = [build_wheel(folder), *write_traces(folder), *write_spreadsheets(folder)]
+    for path in (*made, *folder.glob("SA*.ipynb")):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         manifest["files"][path.name] = f"sha256:{digest}"
     manifest["files"] = dict(sorted(manifest["files"].items()))
@@ -63,6 +66,7 @@ def buttons(name: str, *, runs: bool = True) -> str:
     files = {"Notebook (.ipynb)": f"{name}.ipynb"} if runs else {}
     files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz"}
     files |= {"safetensors": f"{name}.safetensors"}
+    files |= {"Spreadsheet (.xlsx)": f"{name}.xlsx"} if of_example(name) else {}
     files |= {"Trace (JSON)": f"{name}.trace.json", "All examples (.zip)": ARCHIVE}
     links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
     return f'<p class="buttons">{" ".join(links)}</p>'
