@@ -3,7 +3,7 @@
 // that has been computed by the build and comes in a script, one for each example, when it is first asked for.
 const bookTrace = (() => {
   "use strict";
-  const base = document.currentScript.src.replace(/trace\.js.*/, "traces/");
+  const root = document.currentScript.src.replace(/_static\/trace\.js.*/, ""), base = `${root}_static/traces/`;
   const { make } = bookPage;
   const known = {}, waiting = {}, boxes = [];
   const panel = make("div", { class: "trace", role: "status", hidden: "" });
@@ -24,22 +24,28 @@ const bookTrace = (() => {
         cell.addEventListener("click", () => {
           const again = pinned && now?.box === this && this.i === i && this.j === j;
           hide();
-          pinned = !again;
-          if (!again) this.show(i, j);
+          if (!again) this.pin(i, j);
         });
       }));
       element.addEventListener("keydown", (event) => {
         const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], End: [0, 999], Home: [0, -999] }[event.key];
         if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
         event.preventDefault();
-        pinned = true;
         const [down, right] = now?.box === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
-        this.show(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
+        this.pin(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
       });
       element.addEventListener("focusout", (event) => { if (!panel.contains(event.relatedTarget)) hide(); });
     }
 
     number() { return known[this.example].names.indexOf(this.of); }
+
+    // Keep a step open. On the page of its example, it is what the address names.
+    pin(i, j) {
+      pinned = true;
+      this.show(i, j);
+      const { id } = this.cells[i][j];
+      if (id) history.replaceState(null, "", `${location.href.split("#")[0]}#${id}`);
+    }
 
     show(i, j) {
       clearTimeout(later);
@@ -50,7 +56,7 @@ const bookTrace = (() => {
       this.j = j;
       now = { box: this };
       const [, lines, from, next, title, uses] = entries[at][this.at[i][j][0]][this.at[i][j][1]].map(full);
-      panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' + `<p>${title} <small>${this.example}</small></p>` +
+      panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' + `<p>${title} <small>${this.address(title)}</small></p>` +
         lines.map((line) => `<p class="made">${full(line)}</p>`).join("") + `<p class="uses">${uses}</p>`;
       panel.firstChild.onclick = () => hide();
       clear();
@@ -58,6 +64,12 @@ const bookTrace = (() => {
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
       panel.hidden = false;
       this.put(this.cells[i][j]);
+    }
+
+    // A link to the step on the page of its example, where the example lists the array.
+    address(title) {
+      const name = title.replace(/<.*?>/g, "").split(" =")[0], at = name.replace(/\W+/g, ".").slice(0, -1);
+      return name.includes(" of ") ? this.example : `<a href="${root}${this.example}/index.html#${at}">${this.example}#${at}</a>`;
     }
 
     // Mark a row, a column or an entry wherever the page shows that matrix.
@@ -89,6 +101,12 @@ const bookTrace = (() => {
       panel.style.top = `${Math.round(Math.max(8, top))}px`;
       panel.style.left = `${Math.round(Math.max(8, left))}px`;
     }
+  }
+
+  // Open the step that the address names, if there is one.
+  function recall() {
+    const cell = document.getElementById(location.hash.slice(1));
+    for (const box of boxes) box.cells.forEach((row, i) => { if (row.includes(cell)) box.pin(i, row.indexOf(cell)); });
   }
 
   function wait(act) { clearTimeout(later); later = setTimeout(act, 120); }
@@ -145,6 +163,8 @@ const bookTrace = (() => {
       for (const svg of drawing.querySelectorAll("svg")) drawn(drawing, svg, JSON.parse(drawing.dataset.arrays));
     }
     document.body.append(panel);
+    recall();
+    addEventListener("hashchange", recall);
     addEventListener("keydown", (event) => { if (event.key === "Escape" && now) hide(); });
     addEventListener("click", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });
     panel.addEventListener("pointerenter", () => clearTimeout(later));

@@ -115,10 +115,18 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
         label = ", ".join(caption[index] for caption, index in zip(captions, place, strict=True))
         at = name + "".join(f"[{index}]" for index in place)
         traced = ""
-        if trace.is_traced(data["id"], at):
+        if is_traced := trace.is_traced(data["id"], at):
             traced = f' data-example="{data["id"]}" data-array="{at}"'
         lines = part if len(sizes) > 1 else [part]
-        cells = ["".join(cell(e, shown(e, places), largest) for e in entries) for entries in lines]
+
+        def marks(*index: int, at: str = at, has_address: bool = is_traced) -> str:
+            own = index if len(sizes) > 1 else index[1:]
+            return f' id="{trace.address(at, *own)}"' if has_address else ""
+
+        cells = [
+            "".join(cell(e, shown(e, places), largest, marks(i, j)) for j, e in enumerate(entries))
+            for i, entries in enumerate(lines)
+        ]
         title = f"{name} {label}".strip()
         found.append(matrix(title, traced + style, columns, zip(rows, cells, strict=True), label))
     return "\n".join(found) if len(found) == 1 else f'<div class="slices">{"".join(found)}</div>'

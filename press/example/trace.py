@@ -74,6 +74,11 @@ def named(name: str) -> str:
     return f"{step} of <code>{of}</code>" if of else f"<code>{name}</code>"
 
 
+def address(name: str, *index: int) -> str:
+    """Return the id of an entry on the page of its example: weights.1.2, or weights.0.1.2."""
+    return ".".join([*re.findall(r"\w+", name), *map(str, index)])
+
+
 def parts_of(entry: Sequence[Any]) -> list[Any]:
     """Return the lines of an entry, and what else is said of it."""
     _, lines, *rest = entry
@@ -462,6 +467,14 @@ class Trace:
             named(name) if kind == "m" or self.is_flat(name) else f"{named(name)}, {line} {at[0]}"
         )
 
+    def linked(self, name: str, i: int, j: int) -> str:
+        """Write the index of an entry, with a link to it if the page lists it."""
+        text = self.index_of(name, i, j)
+        if not self.known[name].given:
+            return text
+        at = address(name, *([j] if self.is_flat(name) else [i, j]))
+        return f'<a href="#{at}">{text}</a>'
+
     def is_flat(self, name: str) -> bool:
         """Tell whether an array has one axis."""
         entry = {**self.data["inputs"], **self.data["expected"]}.get(self.known[name].given)
@@ -481,7 +494,7 @@ class Trace:
             matrix = self.known[name]
             shape = " × ".join(map(str, matrix.values.shape))
             i, j = self.example_of(name)
-            worked = "<br>".join([f"<b>{self.index_of(name, i, j)}</b>", *self.lines(name, i, j)])
+            worked = "<br>".join([f"<b>{self.linked(name, i, j)}</b>", *self.lines(name, i, j)])
             rows.append(
                 f'<tr><th scope="row">{named(name)} <span class="shape">{shape}</span></th>'
                 f"<td>{self.rule(name)}</td><td>{worked}</td></tr>"

@@ -21,7 +21,7 @@ ANSWERS = {
     "causal/padding-and-empty-rows": 10, "causal/perplexity": 3,
     "causal/what-the-mask-guarantees": 7, "concepts/all-at-once": 17,
     "concepts/attention-equation": 11, "concepts/embeddings": 4, "concepts/mixing-words": 7,
-    "concepts/queries-keys-values": 28, "concepts/similarity": 7, "concepts/why-parameters": 4,
+    "concepts/queries-keys-values": 25, "concepts/similarity": 7, "concepts/why-parameters": 4,
     "concepts/why-softmax": 3, "index": 1, "reference/misconceptions": 1,
     "scaling/checking-by-experiment": 2, "scaling/other-scalings": 2, "scaling/saturation": 7,
     "scaling/variance-of-a-dot-product": 14,
@@ -42,7 +42,7 @@ BOXES = """() => {
 @pytest.fixture
 def opened(visit: Any) -> Any:
     """Return a function that opens a page by its name."""
-    return lambda name, **reader: visit(SITE / name, **reader)
+    return lambda name, after="", **reader: visit(SITE / name, after, **reader)
 
 
 def told(example: str) -> Any:
@@ -135,6 +135,45 @@ def test_the_arrays_of_a_lesson_answer(opened: Any, page: str) -> None:
             mantissa, _, exponent = text.replace("−", "-").partition("e")
             unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
             assert number(text) == pytest.approx(number(entries[i][j][0]), abs=0.51 * unit + 6e-5)
+
+
+@pytest.mark.parametrize(
+    "example, at", [("SA016", "weights.2.1"), ("SA026", "weights.1.2.0"), ("SA008", "query.1")]
+)
+def test_a_step_has_an_address(opened: Any, example: str, at: str) -> None:
+    page, name = opened(f"{example}/index.html", f"#{at}"), at.partition(".")[0]
+    page.locator(".trace").wait_for()
+    assert page.locator(".entry.here").get_attribute("id") == at
+    index = re.sub(r"\W", "", page.locator(".trace b").inner_text().partition(" =")[0])
+    assert index == at.replace(".", "")
+    page.keyboard.press("Escape")
+    page.locator(f"[id='{name}{'.0' * at.count('.')}']").click()
+    assert page.url.endswith(f"#{name}{'.0' * at.count('.')}")
+    assert (
+        page.locator(".trace small").first.inner_text() == f"{example}#{name}{'.0' * at.count('.')}"
+    )
+
+
+def test_a_number_of_a_lesson_leads_to_its_step(opened: Any) -> None:
+    page = opened("concepts/queries-keys-values.html")
+    page.locator("table[data-array=weights_money] .entry").nth(3).click()
+    page.locator(".trace small a").click()
+    page.wait_for_url("**/SA037/index.html#weights_money.1.0")
+    page.locator(".trace").wait_for()
+    assert "weights_money[1, 0] = 0.7679" in page.locator(".trace").inner_text()
+
+
+@pytest.mark.parametrize("after", ["#weights.9.9", "#weights.1", "#%", "#.1.1", "#weights[1,2]"])
+def test_an_address_of_no_step_opens_nothing(opened: Any, after: str) -> None:
+    page = opened("SA016/index.html", after)
+    assert page.locator(".trace").is_hidden()
+    assert page.url.endswith(after)
+
+
+def test_without_script_an_address_leads_to_the_number(opened: Any) -> None:
+    page = opened("SA016/index.html", "#weights.2.1", java_script_enabled=False)
+    at = page.locator("td:target").bounding_box()
+    assert 0 < at["y"] < 900
 
 
 def test_a_drawing_is_traced_in_both_layouts(opened: Any) -> None:
