@@ -185,6 +185,12 @@ const bookSheet = (() => {
 
   const sheets = [];
 
+  function button(text, act, more = {}) {
+    const one = make("button", { type: "button", ...more }, text);
+    one.onclick = act;
+    return one;
+  }
+
   class Sheet {
     constructor(root) {
       Object.assign(this, JSON.parse(root.querySelector("script").textContent));
@@ -197,6 +203,7 @@ const bookSheet = (() => {
       this.heads = new Map(this.tables.map((table) => [table, table.caption.innerHTML]));
       this.right = this.result = compute(this.state);
       this.controls();
+      if (this.asks !== null) this.ask();
       for (const cell of root.querySelectorAll("td[data-at]")) cell.tabIndex = -1;
       root.addEventListener("click", (event) => {
         const cell = event.target.closest("td[data-at]");
@@ -204,20 +211,19 @@ const bookSheet = (() => {
       });
       root.addEventListener("keydown", (event) => this.key(event));
       this.at = null;
-      this.root.querySelector("[data-array=weights], [data-array=output]").tabIndex = 0;
+      this.root.querySelector("td[data-at]").tabIndex = 0;
       this.draw();
       addEventListener("hashchange", () => this.recall());
       this.recall();
     }
 
     controls() {
-      const button = (text, act, name = {}) => { const one = make("button", { type: "button", ...name }, text); one.onclick = act; return one; };
       this.said = make("p", { class: "said", role: "status" }, make("span", { class: "hint" }, `Press a number to see what made it. ${Object.keys(this.given).filter((name) => name !== "mask").map((name) => SIGNS[name] || name).join(", ")} can be changed.`));
       this.steps = make("p", { class: "steps buttons" });
       this.slipButtons = Object.keys(this.slips).filter((slip) => SLIPS[slip]).map((slip) => button(slip, () => this.change({ slip: this.state.slip === slip ? "" : slip }), { "data-slip": slip, title: this.slips[slip][0] }));
       this.own = button("the right rule", () => this.change({ slip: "" }), { "data-slip": "" });
       this.wrong = make("p", { class: "wrong", role: "status" });
-      this.broken = make("details", { class: "break" }, make("summary", {}, `Break the rule: ${this.slipButtons.length} slips change something here`), make("div", { class: "buttons" }, this.own, this.slipButtons));
+      this.broken = this.slipButtons.length && make("details", { class: "break" }, make("summary", {}, `Break the rule: ${this.slipButtons.length} slips change something here`), make("div", { class: "buttons" }, this.own, this.slipButtons));
       this.full = this.root.requestFullscreen ? button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen())) : "";
       this.root.onfullscreenchange = () => { this.full.textContent = document.fullscreenElement ? "Leave full screen" : "Full screen"; };
       this.undo = button("Undo", () => this.back());
@@ -233,8 +239,23 @@ const bookSheet = (() => {
       }), this.full);
       this.spoken = make("p", { class: "now", role: "status" });
       this.foot = make("div", { class: "told" }, this.wrong, this.said, this.spoken, this.steps);
-      this.root.append(this.foot, this.broken, tools);
+      this.root.append(...[this.foot, this.broken, tools].filter(Boolean));
     }
+
+    // Before the weights of a word are shown, the reader says whom it will hear.
+    ask() {
+      const word = this.rows[this.asks], answer = (j) => {
+        const weights = this.result.weights[this.asks], most = weights.indexOf(Math.max(...weights));
+        this.root.classList.replace("asks", "asked");
+        this.press(this.cell("weights", this.asks, j), true);
+        this.spoken.textContent = `You pressed ${this.columns[j]}, ${most === j ? "and" : "but"} ${word} listens most to ${most === j ? "it" : this.columns[most]}, with ${shown(weights[most])}.`;
+      };
+      this.root.classList.add("asks");
+      this.said.textContent = `Whom will ${word} listen to most? Press that word to see the weights.`;
+      this.steps.append(...this.columns.map((name, j) => button(name, () => answer(j), { "data-word": j })));
+    }
+
+    cell(array, i, j) { return this.root.querySelector(`td[data-array="${array}"][data-at="${i},${j}"]`); }
 
     // What an entry is called, as one says it.
     called(array, i, j) {
@@ -340,6 +361,7 @@ const bookSheet = (() => {
     }
 
     press(cell, focus) {
+      if (cell.closest(".asks .covered")) return;
       const [i, j] = cell.dataset.at.split(",").map(Number), { array } = cell.dataset;
       this.at = [array, i, j];
       this.draw();
@@ -379,6 +401,7 @@ const bookSheet = (() => {
 
     put(state) {
       const before = this.result;
+      if (this.root.classList.replace("asks", "asked")) this.said.textContent = "";
       this.state = structuredClone(state);
       this.result = compute(this.state);
       this.right = this.state.slip ? compute({ ...this.state, slip: "" }) : this.result;
@@ -440,37 +463,37 @@ const bookSheet = (() => {
 
     // Say what was pressed, how it is made, what one can do with it, and what a slip did.
     tell() {
-      const { slip } = this.state;
+      const { slip } = this.state, held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
       if (slip) {
         const bad = this.root.querySelectorAll(".bad").length, [effect, caught] = this.slips[slip];
         this.wrong.innerHTML = `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} ${caught === 1 ? "One worked example catches" : caught + " worked examples catch"} it.`;
       } else this.wrong.textContent = "";
-      const held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
-      this.steps.replaceChildren();
+      const asks = this.root.matches(".asks");
+      if (!asks) this.steps.replaceChildren();
       if (!this.at) return this.remember();
       const [array, i, j] = this.at, value = this.result[array][i][j];
       const name = this.called(array, i, j);
       const own = this.right[array][i][j] ?? 0, differs = slip && !(Math.abs((value ?? 0) - own) <= 1e-9);
       const digits = exactly(own) === exactly(value ?? 0) ? String(own).replace("-", "−") : exactly(own);
       this.said.innerHTML = `<b>${name[0].toUpperCase()}${name.slice(1)}</b>: ${this.made(array, i, j).says}${differs ? " (right: " + digits + ")" : ""}`;
-      const button = (text, act, more = {}) => { const one = make("button", { type: "button", ...more }, text); one.onclick = act; this.steps.append(one); };
+      if (asks) return;
+      const step = (...parts) => this.steps.append(button(...parts));
       if (this.isGiven(array) || (array === "x" && this.given.x)) {
-        for (const by of [-0.5, 0.5]) button(by < 0 ? "−" : "+", () => this.set(array, i, j, Number((value + by).toFixed(4))), { "aria-label": by < 0 ? "less" : "more" });
+        for (const by of [-0.5, 0.5]) step(by < 0 ? "−" : "+", () => this.set(array, i, j, Number((value + by).toFixed(4))), { "aria-label": by < 0 ? "less" : "more" });
         const field = make("input", { type: "number", step: "any", value, "aria-label": `${array}, new value` });
         field.onchange = () => { if (field.value !== "" && isFinite(field.valueAsNumber)) this.set(array, i, j, field.valueAsNumber); };
         this.steps.append(field);
       }
       if (array === "scores") {
         const open = !this.state.given.mask || this.state.given.mask[i][j];
-        if (!open || value !== null) button(`${open ? "Hide" : "Show"} ${this.columns[j]} ${open ? "from" : "to"} ${this.rows[i]}`, () => this.set("mask", i, j, open ? 0 : 1));
+        if (!open || value !== null) step(`${open ? "Hide" : "Show"} ${this.columns[j]} ${open ? "from" : "to"} ${this.rows[i]}`, () => this.set("mask", i, j, open ? 0 : 1));
         const field = make("input", { type: "number", step: "any", value: exactly(this.result.scale).replace("−", "-"), "aria-label": "scale" });
         field.onchange = () => { if (field.value !== "" && isFinite(field.valueAsNumber)) this.change({ options: { ...this.state.options, scale: field.valueAsNumber } }); };
         this.steps.append(make("label", {}, "scale ", field));
       }
-      const go = ([name, a, b]) => this.press(this.root.querySelector(`td[data-array="${name}"][data-at="${a},${b}"]`), true);
-      const after = this.next(array, i, j);
-      for (const one of this.largest(array, i, j)) button(`← ${this.sign(one)}`, () => go(one));
-      for (const one of after) button(`${this.sign(one)} →`, () => go(one));
+      const go = (one) => this.press(this.cell(...one), true);
+      for (const one of this.largest(array, i, j)) step(`← ${this.sign(one)}`, () => go(one));
+      for (const one of this.next(array, i, j)) step(`${this.sign(one)} →`, () => go(one));
       this.steps.querySelectorAll("button, input")[held]?.focus();
       this.remember();
     }
@@ -522,7 +545,7 @@ const bookSheet = (() => {
         if (name === "mask") state.given.mask ||= each(this.right.scores, () => 1);
         state.given[name][i][j] = name === "mask" ? Number(value > 0) : value;
       }
-      const at = /^(\w+)\.(\d+)\.(\d+)$/.exec(query.get("at") || ""), cell = at && this.root.querySelector(`td[data-array="${at[1]}"][data-at="${at[2]},${at[3]}"]`);
+      const at = /^(\w+)\.(\d+)\.(\d+)$/.exec(query.get("at") || ""), cell = at && this.cell(...at.slice(1));
       this.put(state);
       if (cell) this.press(cell);
       const fold = this.root.closest("details");

@@ -63,6 +63,7 @@ class Sheet(Drawing):
     options: Mapping[str, Any] = field(default_factory=dict)
     slips: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     word: str = ""  # whose rows are marked from the start
+    asks: int | None = None  # a row whose weights are covered until the reader presses a word
 
     @property
     def html(self) -> str:  # type: ignore[override]
@@ -76,6 +77,7 @@ class Sheet(Drawing):
             "outputs": self.outputs,
             "options": self.options,
             "slips": self.slips,
+            "asks": self.asks,
         }
         inside = json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
         script = f'<script type="application/json">{inside}</script>'
@@ -190,8 +192,10 @@ class Sheet(Drawing):
         look = ' class="tall"' if tall else ""
         thead = f"<thead{look}><tr>{corner}{top}</tr></thead>"
         color = f' style="--role:var(--{role})"' if role else ""
+        covers = self.asks is not None and name in ("scores", "weights", "output") and below
+        covered = ' class="covered"' if covers else ""
         return (
-            f'<table data-matrix="{name}"{color}><caption>{title}</caption>'
+            f'<table data-matrix="{name}"{covered}{color}><caption>{title}</caption>'
             f"{thead if heads else ''}<tbody>{''.join(lines)}</tbody></table>"
         )
 

@@ -35,9 +35,10 @@ class Figures(SphinxPostTransform):
             if not image.get("alt"):
                 logger.warning("image without an alt text: %s", image["uri"], location=image)
         for drawing in self.document.findall(nodes.raw):
-            if drawing.astext().startswith('<div class="drawing'):
+            text = drawing.astext()
+            if text.startswith(('<div class="drawing', '<div class="whole')):
                 figure = self._figure_of(drawing, "a drawing")
-                if figure is not None and "spanning" in drawing.astext()[:40]:
+                if figure is not None and ("spanning" in text[:40] or "whole" in text[:40]):
                     figure["classes"].append("wide")
 
     def _figure_of(self, node: nodes.Element, name: str) -> nodes.figure | None:

@@ -42,6 +42,8 @@ PRINTING = "np.set_printoptions(precision=4, suppress=True, linewidth=76)"
 SPECIAL = re.compile(r"([\\`*_$\[\]<])")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
 DRAWING = re.compile(r'role="img" aria-label="(.*?)".*?(<svg class="figure-wide".*?</svg>)', re.S)
+SHEET = re.compile(r"<table data-matrix.*?</table>", re.S)
+LOOKS = re.compile(r"(?<=<t[dh]) [^>]*|(?<=<table) [^>]*|(?<=<thead) [^>]*")
 ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are not TeX
 SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
@@ -213,9 +215,14 @@ class Writer:
                 yield "|---" * len(entries) + "|"
 
     def figure(self, figure: nodes.figure) -> None:
-        """Attach a drawing, with its description and its caption."""
-        drawing = DRAWING.search("".join(raw.astext() for raw in figure.findall(nodes.raw)))
+        """Attach a drawing, with its description and its caption; of a Sheet, write its tables."""
+        text = "".join(raw.astext() for raw in figure.findall(nodes.raw))
+        drawing = DRAWING.search(text)
         caption = next(figure.findall(nodes.caption))
+        said = f"*Fig. {self.number('figure', figure)}.* {self.inline(caption)}"
+        if tables := SHEET.findall(text):
+            self.say(*(LOOKS.sub("", table) for table in tables), said)
+            return
         if drawing is None:
             logger.warning("a figure without a drawing", location=figure)
             return
@@ -223,7 +230,6 @@ class Writer:
         coded = base64.b64encode(picture(drawing[2]).encode()).decode()
         self.attached[name] = {"image/svg+xml": coded}
         alt = SPECIAL.sub(r"\\\1", html.unescape(drawing[1]))
-        said = f"*Fig. {self.number('figure', figure)}.* {self.inline(caption)}"
         self.say(f"![{alt}](attachment:{name})", said)
 
     def output(self, block: nodes.literal_block) -> Any:

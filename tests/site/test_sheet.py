@@ -21,7 +21,8 @@ CELL = re.compile(
 )
 DRAWN = """() => [...document.querySelectorAll("td[data-at]")].map((td) => [td.dataset.array,
     td.dataset.at, td.className, td.getAttribute("style") || "", td.textContent])"""
-PAGES = sorted(p for p in SITE.glob("SA*/index.html") if "data-sheet=" in p.read_text("utf-8"))
+PAGES = sorted(p for p in SITE.rglob("*.html") if "data-sheet=" in p.read_text("utf-8"))
+LESSON = SITE / "concepts" / "queries-keys-values.html"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -177,6 +178,36 @@ def test_the_keys_go_from_matrix_to_matrix(opened: Any) -> None:
         page.evaluate("[document.activeElement.dataset.array, document.activeElement.dataset.at]")
     )
     assert seen == [["scores", "1,0"], ["scores", "2,0"]]
+
+
+def test_weights_are_covered_until_the_reader_has_pressed_a_word(visit: Any) -> None:
+    page = visit(LESSON)
+    seen = page.locator(".covered td[data-at]:visible")
+    before = page.locator(".bands").evaluate("box => [box.offsetWidth, box.offsetHeight]")
+    press(page, "value", "1,1")
+    page.keyboard.press("ArrowRight")  # a key leads to no number that is covered
+    assert page.locator("td.here").first.get_attribute("data-array") == "value"
+    assert seen.count() == 0
+    page.emulate_media(media="print")
+    assert seen.count() == 24
+    page.emulate_media(media="screen")
+    page.locator("[data-word='2']").click()
+    now = page.locator(".told .now").inner_text()
+    assert now == "You pressed grows, but grows listens most to money, with 0.58."
+    assert page.locator("td.here").first.get_attribute("data-at") == "2,2"
+    assert seen.count() == 24
+    after = page.locator(".bands").evaluate("box => [box.offsetWidth, box.offsetHeight]")
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("after", "reader"),
+    [("#fig-queries-keys-values-sheet?at=weights.1.0", {}), ("", {"java_script_enabled": False})],
+)
+def test_an_address_and_a_page_without_script_show_all(
+    visit: Any, after: str, reader: dict[str, Any]
+) -> None:
+    assert visit(LESSON, after, **reader).locator(".covered td[data-at]:visible").count() == 24
 
 
 def test_a_change_is_followed_marked_said_and_undone(opened: Any) -> None:
