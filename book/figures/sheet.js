@@ -2,8 +2,8 @@
 // Python has drawn the start (book/figures/sheet.py); everything after it is computed here.
 const bookSheet = (() => {
   "use strict";
-  const { make } = bookPage;
-  const SIGNS = { query: "Q", key: "K", value: "V", x: "X", w_query: "W_Q", w_key: "W_K", w_value: "W_V" };
+  const { make, copy } = bookPage;
+  const SIGNS = { query: "Q", key: "K", value: "V", x: "X", w_query: "W_Q", w_key: "W_K", w_value: "W_V", w_output: "W_O" };
   const ROLES = { q: "query", k: "key", v: "value" };
 
   const turned = (m) => m[0].map((_, j) => m.map((row) => row[j]));
@@ -11,7 +11,8 @@ const bookSheet = (() => {
   const dot = (a, b) => a.reduce((all, x, k) => all + x * b[k], 0);
   const product = (a, b) => { const columns = turned(b); return a.map((row) => columns.map((column) => dot(row, column))); };
   const each = (m, f) => m.map((row, i) => row.map((x, j) => f(x, i, j)));
-  const shares = (row) => { const whole = sum(row); return row.map((x) => x / whole); };
+  const divided = (row, whole) => row.map((x) => x / whole);
+  const shares = (row) => divided(row, sum(row));
   const powers = (row, most = Math.max(...row)) => row.map((x) => Math.exp(x - most));
   const softmax = (row) => shares(powers(row));
   const unit = (size) => [...Array(size)].map((_, i) => [...Array(size)].map((_, j) => Number(i === j)));
@@ -21,52 +22,43 @@ const bookSheet = (() => {
     return new Float32Array(bits.buffer)[0];
   };
 
-  // Two keys at a time, as a kernel does; what was summed is rescaled when the maximum grows, or is not.
+  // Two keys at a time, as a kernel does: when the maximum grows, what was summed is rescaled, or is not.
   function inBlocks(row, rescaleSum, rescaleMix) {
-    let most = -Infinity, whole = 0, mix = row.map(() => 0);
-    for (let start = 0; start < row.length; start += 2) {
-      const block = row.slice(start, start + 2), larger = Math.max(most, ...block), shift = isFinite(larger) ? larger : 0;
-      const factor = Math.exp(most - shift), now = powers(block, shift);
-      whole = whole * (rescaleSum ? factor : 1) + sum(now);
-      mix = mix.map((x, j) => x * (rescaleMix ? factor : 1) + (now[j - start] || 0));
-      most = larger;
-    }
-    return mix.map((x) => x / whole);
+    const tops = row.map((_, j) => Math.max(...row.slice(0, j - j % 2 + 2)));
+    const summed = (rescale) => row.map((x, j) => (isFinite(x) ? Math.exp(x - (rescale ? tops.at(-1) : tops[j])) : 0));
+    return divided(summed(rescaleMix), sum(summed(rescaleSum)));
   }
 
   // The two halves of the keys apart, merged by the logarithms of their sums.
   function inHalves(row, distort) {
-    const half = Math.ceil(row.length / 2), halves = [row.slice(0, half), row.slice(half)].filter((part) => part.length).map((part) => {
-      const most = Math.max(...part), shift = isFinite(most) ? most : 0, now = powers(part, shift), whole = sum(now);
-      return [now.map((x) => x / (whole || 1)), whole ? distort(shift + Math.log(whole)) : -Infinity];
-    });
-    const parts = softmax(halves.map(([, total]) => total));
-    return halves.flatMap(([now], k) => now.map((x) => x * parts[k]));
+    const cut = Math.ceil(row.length / 2), halves = [row.slice(0, cut), row.slice(cut)].filter((part) => part.length);
+    const logarithm = (part, most = Math.max(...part)) => (isFinite(most) ? distort(most + Math.log(sum(powers(part)))) : most);
+    const parts = softmax(halves.map((part) => logarithm(part)));
+    return halves.flatMap((part, k) => softmax(part).map((x) => (x || 0) * parts[k]));
   }
 
   const half = (x) => { // rounded to float16, ties to even
     const step = 2 ** (Math.max(-14, Math.floor(Math.log2(x))) - 10), whole = Math.floor(x / step), rest = x / step - whole;
     return x ? (whole + Number(rest > 0.5 || (rest === 0.5 && whole % 2))) * step : x;
   };
-  const divided = (row, whole) => row.map((x) => x / whole);
   const rowwise = (f) => (scores) => scores.map(f);
   const zeroed = (row) => row.map((x) => (isFinite(x) ? x : 0));
-  // What each slip does otherwise. roles: what is query, key and value; scale: of the own factor, the
-  // root, the number of keys, the scale that is given, the width of the values and the cap; mask, causal, bias: of
-  // the entry or the place, and of the state; hidden: what becomes of the
-  // score of a hidden key; weigh: scores to weights; mix: what is done with the weights or the output.
+  // What each slip does otherwise. roles: what is query, key and value; usual: the scale if none is
+  // given, of the root, the number of keys and the width of the values; scale: of the own factor, the root
+  // and the cap; mask, causal, bias: of the entry or the place, and of the state; hidden: what becomes of
+  // the score of a hidden key; weigh: scores to weights; mixes, output: what is done with those.
   const SLIPS = {
     "keys-as-values": { roles: "qkk" },
     "keys-and-values-swapped": { roles: "qvk" },
     "queries-and-keys-swapped": { roles: "kqv" },
     "weights-transposed": { mixes: turned },
-    "not-scaled": { scale: (own, root, keys, given) => given ?? 1 },
-    "root-left-out": { scale: (own, root, keys, given) => given ?? root * root },
-    "root-multiplied": { scale: (own, root, keys, given) => given ?? 1 / root },
-    "root-of-length": { scale: (own, root, keys, given) => given ?? 1 / Math.sqrt(keys) },
-    "root-of-value-width": { scale: (own, root, keys, given, wide) => given ?? 1 / Math.sqrt(wide) },
-    "default-scale-is-zero": { scale: (own, root, keys, given) => given ?? 0 },
-    "scale-ignored-under-cap": { scale: (own, root, keys, given, wide, cap) => (cap ? root : own) },
+    "not-scaled": { usual: () => 1 },
+    "root-left-out": { usual: (root) => root * root },
+    "root-multiplied": { usual: (root) => 1 / root },
+    "root-of-length": { usual: (root, keys) => 1 / Math.sqrt(keys) },
+    "root-of-value-width": { usual: (root, keys, wide) => 1 / Math.sqrt(wide) },
+    "default-scale-is-zero": { usual: () => 0 },
+    "scale-ignored-under-cap": { scale: (own, root, cap) => (cap ? root : own) },
     "scaled-twice": { scale: (own) => own * own },
     "scale-ignored": { scale: (own, root) => root },
     "cap-ignored": { cap: (x) => x },
@@ -123,7 +115,7 @@ const bookSheet = (() => {
     "softmax-over-everything": {
       weigh: (scores) => {
         const most = Math.max(...scores.flat()), whole = sum(scores.flatMap((row) => powers(row, most)));
-        return scores.map((row) => powers(row, most).map((x) => x / whole));
+        return scores.map((row) => divided(powers(row, most), whole));
       },
     },
     "normalized-after-mixing": { output: (row) => shares(row) },
@@ -141,7 +133,8 @@ const bookSheet = (() => {
       arrays[role] = given[role] || (given[`w_${role}`] ? product(given.x, given[`w_${role}`]) : given.x);
     }
     const roles = [...(rule.roles || "qkv")].map((letter) => ROLES[letter]), [query, key, value] = roles.map((role) => arrays[role]);
-    const root = 1 / Math.sqrt(query[0].length), scale = (rule.scale || ((own) => own))(options.scale ?? root, root, key.length, options.scale ?? null, value[0].length, options.soft_cap);
+    const root = 1 / Math.sqrt(query[0].length), own = options.scale ?? rule.usual?.(root, key.length, value[0].length) ?? root;
+    const scale = rule.scale ? rule.scale(own, root, options.soft_cap) : own;
     const cap = rule.cap || ((x, most) => most * Math.tanh(x / most));
     const bias = (b) => (rule.bias ? rule.bias(b, scale, state) : b);
     const { causal = (i, j, offset) => j <= i + offset } = rule, { mask = (m) => m } = rule;
@@ -156,7 +149,7 @@ const bookSheet = (() => {
     const output = product(rule.mixes ? rule.mixes(weights) : weights, value).map(rule.output || ((row) => row));
     const empty = (i, j) => scores[i][j] === -Infinity;
     return {
-      ...arrays, output, roles, scale, products, full, seen, rule, added: bias,
+      ...arrays, output, adds: given.w_output && product(output, given.w_output), roles, scale, products, full, seen, rule, added: bias,
       scores: each(scores, (x, i, j) => (empty(i, j) ? null : x)),
       weights: each(weights, (x, i, j) => (empty(i, j) && x === 0 ? null : x)),
     };
@@ -191,6 +184,12 @@ const bookSheet = (() => {
     return one;
   }
 
+  function field(value, label, act) {
+    const one = make("input", { type: "number", step: "any", value, "aria-label": label });
+    one.onchange = () => { if (isFinite(one.valueAsNumber)) act(one.valueAsNumber); };
+    return one;
+  }
+
   class Sheet {
     constructor(root) {
       Object.assign(this, JSON.parse(root.querySelector("script").textContent));
@@ -200,21 +199,38 @@ const bookSheet = (() => {
       this.state = structuredClone(this.start);
       this.past = [];
       this.tables = [...root.querySelectorAll("table")];
-      this.heads = new Map(this.tables.map((table) => [table, table.caption.innerHTML]));
+      this.captions = new Map(this.tables.map((table) => [table, table.caption.innerHTML]));
       this.right = this.result = compute(this.state);
       this.controls();
       if (this.asks !== null) this.ask();
-      for (const cell of root.querySelectorAll("td[data-at]")) cell.tabIndex = -1;
+      this.cells = [...root.querySelectorAll("td[data-at]")];
+      for (const cell of this.cells) cell.tabIndex = -1;
       root.addEventListener("click", (event) => {
         const cell = event.target.closest("td[data-at]");
         if (cell) this.press(cell);
       });
       root.addEventListener("keydown", (event) => this.key(event));
       this.at = null;
-      this.root.querySelector("td[data-at]").tabIndex = 0;
+      this.heads = [this];
+      this.cells[0].tabIndex = 0;
+    }
+
+    // Once all sheets are there: which of them are heads whose outputs are added up.
+    begin() {
+      const tabs = this.given.w_output && this.root.closest(".tabs");
+      if (tabs) this.heads = sheets.filter((one) => tabs.contains(one.root));
+      this.past = this.heads[0].past;
+      this.total();
       this.draw();
       addEventListener("hashchange", () => this.recall());
       this.recall();
+    }
+
+    total() {
+      for (const kind of ["result", "right"]) {
+        const all = this.heads.map((one) => one[kind].adds);
+        this[kind].sum = all[0] && each(all[0], (_, i, j) => sum(all.map((one) => one[i][j])));
+      }
     }
 
     controls() {
@@ -223,23 +239,20 @@ const bookSheet = (() => {
       this.slipButtons = Object.keys(this.slips).filter((slip) => SLIPS[slip]).map((slip) => button(slip, () => this.change({ slip: this.state.slip === slip ? "" : slip }), { "data-slip": slip, title: this.slips[slip][0] }));
       this.own = button("the right rule", () => this.change({ slip: "" }), { "data-slip": "" });
       this.wrong = make("p", { class: "wrong", role: "status" });
-      this.broken = this.slipButtons.length && make("details", { class: "break" }, make("summary", {}, `Break the rule: ${this.slipButtons.length} slips change something here`), make("div", { class: "buttons" }, this.own, this.slipButtons));
+      this.broken = make("details", { class: "break" }, make("summary", {}, `Break the rule: ${this.slipButtons.length} slips change something here`), make("div", { class: "buttons" }, this.own, this.slipButtons));
+      this.broken.hidden = !this.slipButtons.length;
       this.full = this.root.requestFullscreen ? button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen())) : "";
-      this.root.onfullscreenchange = () => { this.full.textContent = document.fullscreenElement ? "Leave full screen" : "Full screen"; };
+      this.root.onfullscreenchange = () => { this.full.textContent = `${document.fullscreenElement ? "Leave f" : "F"}ull screen`; };
       this.undo = button("Undo", () => this.back());
-      this.reset = button("Reset", () => { this.past = []; this.put(structuredClone(this.start)); });
+      this.reset = button("Reset", () => { this.past.length = 0; this.back(structuredClone(this.heads.map((one) => one.start))); });
       const copies = { NumPy: () => this.numpy(), JSON: () => JSON.stringify(this.plain(), null, 1), SVG: () => this.svg() };
       const tools = make("p", { class: "tools buttons" }, this.undo, this.reset, Object.entries(copies).map(([name, text]) => {
-        const one = button(`Copy ${name}`, async () => {
-          await navigator.clipboard.writeText(text());
-          one.textContent = "Copied";
-          setTimeout(() => { one.textContent = `Copy ${name}`; }, 1500);
-        });
+        const one = button(`Copy ${name}`, () => copy(one, text()));
         return one;
       }), this.full);
       this.spoken = make("p", { class: "now", role: "status" });
       this.foot = make("div", { class: "told" }, this.wrong, this.said, this.spoken, this.steps);
-      this.root.append(...[this.foot, this.broken, tools].filter(Boolean));
+      this.root.append(this.foot, this.broken, tools);
     }
 
     // Before the weights of a word are shown, the reader says whom it will hear.
@@ -247,7 +260,7 @@ const bookSheet = (() => {
       const word = this.rows[this.asks], answer = (j) => {
         const weights = this.result.weights[this.asks], most = weights.indexOf(Math.max(...weights));
         this.root.classList.replace("asks", "asked");
-        this.press(this.cell("weights", this.asks, j), true);
+        this.press(this.cell(["weights", this.asks, j]), true);
         this.spoken.textContent = `You pressed ${this.columns[j]}, ${most === j ? "and" : "but"} ${word} listens most to ${most === j ? "it" : this.columns[most]}, with ${shown(weights[most])}.`;
       };
       this.root.classList.add("asks");
@@ -255,18 +268,17 @@ const bookSheet = (() => {
       this.steps.append(...this.columns.map((name, j) => button(name, () => answer(j), { "data-word": j })));
     }
 
-    cell(array, i, j) { return this.root.querySelector(`td[data-array="${array}"][data-at="${i},${j}"]`); }
+    cell(place) { return this.cells.find(({ dataset }) => `${dataset.array},${dataset.at}` === String(place)); }
 
     // What an entry is called, as one says it.
     called(array, i, j) {
-      const { rows, columns } = this, features = this.features[j] ?? j, row = { query: rows, x: rows, output: rows, scores: rows, weights: rows, bias: rows, key: columns, value: columns };
-      if (array === "weights") return `how closely ${rows[i]} listens to ${columns[j]}`;
-      if (array === "scores") return `score of ${rows[i]} for ${columns[j]}`;
-      if (array === "bias") return `bias of ${rows[i]} for ${columns[j]}`;
-      if (array.startsWith("w_")) return `${SIGNS[array]}, row ${this.features[i] ?? i}, column ${j}`;
-      if (array === "x") return `${row.x[i]}: ${features}`;
-      const column = (["output", "value"].includes(array) && this.outputs[j]) || `column ${j}`;
-      return `${array} of ${row[array][i]}, ${column}`;
+      const word = this.nameOf([array, i]), from = { weights: "how closely # listens to ", scores: "score of # for ", bias: "bias of # for " }[array];
+      if (from) return from.replace("#", word) + this.columns[j];
+      if (array.startsWith("w_")) return `${SIGNS[array]}, row ${array !== "w_output" && this.features[i] || i}, column ${j}`;
+      if (array === "x") return `${word}: ${this.features[j] ?? j}`;
+      const of = { adds: "what this head adds to", sum: "sum of the heads for" }[array] || `${array} of`;
+      const named = this.given.w_output ? ["adds", "sum"] : ["output", "value"];
+      return `${of} ${word}, ${named.includes(array) && this.outputs[j] || "column " + j}`;
     }
 
     isGiven(array) { return array in this.given; }
@@ -280,10 +292,11 @@ const bookSheet = (() => {
         const was = this.start.given[array][i][j];
         return { from: [], says: was === value ? `${exactly(value)}, given` : `${exactly(value)}, set by you; it was ${exactly(was)}` };
       }
-      if (["query", "key", "value"].includes(array)) {
-        const w = `w_${array}`;
-        return { from: [...of("x", line(r.x, i)), ...of(w, down(r[w], j))], says: is(terms(r.x[i], r[w].map((row) => row[j]))) };
+      if (["query", "key", "value", "adds"].includes(array)) {
+        const [a, b] = array === "adds" ? ["output", "w_output"] : ["x", `w_${array}`];
+        return { from: [...of(a, line(r[a], i)), ...of(b, down(r[b], j))], says: is(terms(r[a][i], r[b].map((row) => row[j]))) };
       }
+      if (array === "sum") return { from: [["adds", i, j]], says: is(this.heads.map((one) => inner(one.result.adds[i][j])).join(" + ")) };
       if (array === "scores") {
         const from = [...of(this.source(query), line(r[query], i)), ...of(this.source(key), line(r[key], j)), ...(this.given.bias ? [["bias", i, j]] : [])];
         if (value === null) return { from, says: this.state.given.mask && !this.state.given.mask[i][j] ? "hidden by the mask" : "hidden: the key comes later" };
@@ -351,13 +364,11 @@ const bookSheet = (() => {
       const r = this.result, [query, key, mixed] = r.roles, has = (name) => this.tables.some((table) => table.dataset.matrix === name);
       const own = array === "x" && !this.given.w_query;
       if (array === "x" && !own) return [["query", i, 0], ["key", i, 0], ["value", i, 0]].filter(([name]) => has(name));
-      if (array.startsWith("w_")) return [[array.slice(2), 0, j]];
+      if (array.startsWith("w_")) return [[array === "w_output" ? "adds" : array.slice(2), 0, j]];
       if (array === query || own) return [["scores", i, 0]];
       if (array === key) return [["scores", 0, i]];
       if (array === mixed) return [["output", 0, j]];
-      if (array === "bias") return [["scores", i, j]];
-      if (array === "scores") return [["weights", i, j]];
-      return array === "weights" ? [["output", i, 0]] : [];
+      return ({ bias: [["scores", i, j]], scores: [["weights", i, j]], weights: [["output", i, 0]], output: [["adds", i, 0]], adds: [["sum", i, j]] }[array] || []).filter(([name]) => has(name));
     }
 
     press(cell, focus) {
@@ -365,10 +376,10 @@ const bookSheet = (() => {
       const [i, j] = cell.dataset.at.split(",").map(Number), { array } = cell.dataset;
       this.at = [array, i, j];
       this.draw();
-      this.root.querySelector("td[tabindex='0']")?.setAttribute("tabindex", -1);
-      cell.tabIndex = 0;
+      for (const one of this.cells) one.tabIndex = one === cell ? 0 : -1;
       if (focus) cell.focus({ preventScroll: true });
       this.tell();
+      this.remember();
     }
 
     key(event) {
@@ -381,33 +392,37 @@ const bookSheet = (() => {
       }
       if (!way) return;
       event.preventDefault();
-      const row = cell.parentNode.rowIndex + way[0], column = cell.cellIndex + way[1], table = cell.closest("table");
-      let to = table.rows[row]?.cells[column];
-      if (!to?.dataset.at && way[1]) { // over the edge of a matrix one comes to the next
-        const low = (one) => one.parentNode.lastElementChild === one, level = this.tables.filter((one) => low(one) === low(table));
-        const other = level[level.indexOf(table) + way[1]], rows = other && other.tBodies[0].rows;
-        const cells = rows && [...rows[Math.min(cell.parentNode.sectionRowIndex, rows.length - 1)].cells].filter((one) => one.dataset.at);
-        to = cells && (way[1] > 0 ? cells[0] : cells.at(-1));
-      }
-      if (to?.dataset.at) { this.press(to, true); to.scrollIntoView({ block: "nearest", inline: "nearest" }); }
+      const from = cell.getBoundingClientRect(), far = (one) => { // straight ahead is nearer than aside
+        const at = one.getBoundingClientRect(), y = at.y - from.y, x = at.x - from.x, ahead = y * way[0] + x * way[1];
+        return ahead > 1 && at.width ? ahead + 9 * Math.abs(y * way[1] + x * way[0]) : Infinity;
+      };
+      const to = this.cells.reduce((best, one) => (far(one) < far(best) ? one : best));
+      if (far(to) < Infinity) { this.press(to, true); to.scrollIntoView({ block: "nearest", inline: "nearest" }); }
     }
 
     change(patch) {
-      this.past.push(structuredClone(this.state));
+      this.past.push(this.heads.map((one) => structuredClone(one.state)));
       this.put({ ...this.state, ...patch });
     }
 
-    back() { if (this.past.length) this.put(this.past.pop()); }
+    back(states = this.past.pop()) {
+      this.heads.forEach((one, k) => { one.state = states[k]; });
+      this.put(this.state);
+    }
 
     put(state) {
-      const before = this.result;
+      const before = this.result, heads = this.heads.map((one) => one.result);
       if (this.root.classList.replace("asks", "asked")) this.said.textContent = "";
       this.state = structuredClone(state);
-      this.result = compute(this.state);
-      this.right = this.state.slip ? compute({ ...this.state, slip: "" }) : this.result;
-      this.draw(before);
-      this.tell();
-      const changed = this.rows.filter((_, i) => String(before.weights[i]) !== String(this.result.weights[i]) || String(before.output[i]) !== String(this.result.output[i]));
+      for (const one of this.heads) { // they have one input, one rule, and in groups the same keys
+        const same = Object.entries(state.given).filter(([name]) => /^(x|mask)$/.test(name) || (one.shared === this.shared && /^w_[kv]/.test(name)));
+        if (one !== this) one.state = structuredClone({ ...state, given: { ...one.state.given, ...Object.fromEntries(same) } });
+        one.result = compute(one.state);
+        one.right = state.slip ? compute({ ...one.state, slip: "" }) : one.result;
+      }
+      this.heads.forEach((one, k) => { one.total(); one.draw(heads[k]); one.tell(); });
+      this.remember();
+      const changed = this.rows.filter((_, i) => ["weights", "output"].some((array) => String(before[array][i]) !== String(this.result[array][i])));
       const own = this.at && this.nameOf(this.at), name = changed.includes(own) ? own : changed[0], i = this.rows.indexOf(name);
       const weights = name && this.result.weights[i].map((x, j) => `${this.columns[j]} ${x === null ? "hidden" : shown(x)}`).join(", ");
       this.spoken.textContent = name && !state.slip ? `${name} now listens to ${weights}; its output is ${this.result.output[i].map(shown).join(", ")}.` : "";
@@ -423,13 +438,14 @@ const bookSheet = (() => {
     // Bring every number up to date. What has changed since the state before is marked.
     draw(before) {
       const r = this.result, slip = this.state.slip, from = this.at ? this.made(...this.at).from.map(String) : [];
+      const me = this.at && !this.at[0].startsWith("w_") ? this.rows.indexOf(this.nameOf(this.at)) : -1;
       for (const table of this.tables) {
-        const shownRole = { key: r.roles[1], value: r.roles[2] }[table.dataset.matrix];
-        const top = table.parentNode.lastElementChild !== table && shownRole, array = top ? this.source(shownRole) : table.dataset.matrix;
+        const shownRole = { key: r.roles[1], value: r.roles[2] }[table.dataset.matrix], low = table.parentNode.lastElementChild === table;
+        const top = !low && shownRole, array = top ? this.source(shownRole) : table.dataset.matrix;
         const most = array === "weights" ? 1 : Math.max(0, ...r[array].flat().filter(Number.isFinite).map(Math.abs));
-        table.caption.innerHTML = top && shownRole !== table.dataset.matrix ? SIGNS[array] + (table.caption.textContent.endsWith("ᵀ") ? "ᵀ" : "") : this.heads.get(table);
+        table.caption.innerHTML = top && shownRole !== table.dataset.matrix ? SIGNS[array] + (table.caption.textContent.endsWith("ᵀ") ? "ᵀ" : "") : this.captions.get(table);
         for (const cell of table.querySelectorAll("td[data-at]")) {
-          const [i, j] = cell.dataset.at.split(",").map(Number), value = r[array][i][j], old = before?.[array]?.[i]?.[j];
+          const [i, j] = cell.dataset.at.split(",").map(Number), value = r[array][i][j], old = before?.[array]?.[i]?.[j], place = `${array},${i},${j}`;
           const is = (name, yes) => cell.classList.toggle(name, Boolean(yes));
           cell.textContent = value === null ? "" : shown(value);
           const tint = most && isFinite(value) ? Math.round(6 + 32 * Math.abs(value) / most) : 6;
@@ -440,22 +456,18 @@ const bookSheet = (() => {
           is("bad", slip && Math.abs((value ?? 0) - (this.right[array][i][j] ?? 0)) > 1e-9 || Number.isNaN(value));
           is("moved", before && !slip && old !== undefined && old !== value);
           is("set", this.isGiven(array) && value !== this.start.given[array][i][j]);
-          is("here", this.at && String(this.at) === `${array},${i},${j}`);
-          is("from", from.includes(`${array},${i},${j}`));
+          is("here", String(this.at) === place);
+          is("from", from.includes(place));
+          if (low) cell.parentNode.classList.toggle("me", i === me);
           if (!cell.className) cell.removeAttribute("class");
           cell.setAttribute("aria-label", `${this.called(array, i, j)}: ${value === null ? "hidden" : shown(value)}`);
         }
       }
-      const row = this.at && !this.at[0].startsWith("w_") ? this.rows.indexOf(this.nameOf(this.at)) : -1;
-      for (const table of this.tables) {
-        if (table.parentNode.lastElementChild !== table) continue;
-        [...table.tBodies[0].rows].forEach((line, i) => line.classList.toggle("me", i === row));
-      }
       for (const one of [this.own, ...this.slipButtons]) one.setAttribute("aria-pressed", one.dataset.slip === slip);
       this.undo.disabled = this.past.length === 0;
       this.reset.disabled = JSON.stringify(this.state) === JSON.stringify(this.start);
-      const set = Object.entries(this.start.given).flatMap(([name, m]) => m.flatMap((row, i) => row.filter((x, j) => x !== this.state.given[name][i][j]))).length;
-      this.reset.textContent = set ? `Reset (${set} changed)` : "Reset";
+      const { length } = this.changes();
+      this.reset.textContent = length ? `Reset (${length} changed)` : "Reset";
       if (slip) this.broken.open = true;
     }
 
@@ -464,38 +476,31 @@ const bookSheet = (() => {
     // Say what was pressed, how it is made, what one can do with it, and what a slip did.
     tell() {
       const { slip } = this.state, held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
-      if (slip) {
-        const bad = this.root.querySelectorAll(".bad").length, [effect, caught] = this.slips[slip];
-        this.wrong.innerHTML = `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} ${caught === 1 ? "One worked example catches" : caught + " worked examples catch"} it.`;
-      } else this.wrong.textContent = "";
+      const [effect, caught] = this.slips[slip] || [], bad = this.root.querySelectorAll(".bad").length;
+      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} ${caught === 1 ? "One worked example catches" : caught + " worked examples catch"} it.`;
       const asks = this.root.matches(".asks");
       if (!asks) this.steps.replaceChildren();
-      if (!this.at) return this.remember();
-      const [array, i, j] = this.at, value = this.result[array][i][j];
-      const name = this.called(array, i, j);
-      const own = this.right[array][i][j] ?? 0, differs = slip && !(Math.abs((value ?? 0) - own) <= 1e-9);
+      if (!this.at) return;
+      const [array, i, j] = this.at, value = this.result[array][i][j], name = this.called(array, i, j);
+      const own = this.right[array][i][j] ?? 0, differs = slip && this.cell(this.at).matches(".bad");
       const digits = exactly(own) === exactly(value ?? 0) ? String(own).replace("-", "−") : exactly(own);
       this.said.innerHTML = `<b>${name[0].toUpperCase()}${name.slice(1)}</b>: ${this.made(array, i, j).says}${differs ? " (right: " + digits + ")" : ""}`;
       if (asks) return;
       const step = (...parts) => this.steps.append(button(...parts));
-      if (this.isGiven(array) || (array === "x" && this.given.x)) {
+      if (this.isGiven(array)) {
         for (const by of [-0.5, 0.5]) step(by < 0 ? "−" : "+", () => this.set(array, i, j, Number((value + by).toFixed(4))), { "aria-label": by < 0 ? "less" : "more" });
-        const field = make("input", { type: "number", step: "any", value, "aria-label": `${array}, new value` });
-        field.onchange = () => { if (field.value !== "" && isFinite(field.valueAsNumber)) this.set(array, i, j, field.valueAsNumber); };
-        this.steps.append(field);
+        this.steps.append(field(value, `${array}, new value`, (x) => this.set(array, i, j, x)));
       }
       if (array === "scores") {
         const open = !this.state.given.mask || this.state.given.mask[i][j];
         if (!open || value !== null) step(`${open ? "Hide" : "Show"} ${this.columns[j]} ${open ? "from" : "to"} ${this.rows[i]}`, () => this.set("mask", i, j, open ? 0 : 1));
-        const field = make("input", { type: "number", step: "any", value: exactly(this.result.scale).replace("−", "-"), "aria-label": "scale" });
-        field.onchange = () => { if (field.value !== "" && isFinite(field.valueAsNumber)) this.change({ options: { ...this.state.options, scale: field.valueAsNumber } }); };
-        this.steps.append(make("label", {}, "scale ", field));
+        const scale = exactly(this.result.scale).replace("−", "-");
+        this.steps.append(make("label", {}, "scale ", field(scale, "scale", (x) => this.change({ options: { ...this.state.options, scale: x } }))));
       }
-      const go = (one) => this.press(this.cell(...one), true);
+      const go = (one) => this.press(this.cell(one), true);
       for (const one of this.largest(array, i, j)) step(`← ${this.sign(one)}`, () => go(one));
       for (const one of this.next(array, i, j)) step(`${this.sign(one)} →`, () => go(one));
       this.steps.querySelectorAll("button, input")[held]?.focus();
-      this.remember();
     }
 
     // What still looks right under a slip.
@@ -516,15 +521,18 @@ const bookSheet = (() => {
       return Object.values(best);
     }
 
+    // What differs from the start among the numbers that are given.
+    changes() {
+      return Object.entries(this.state.given).flatMap(([name, rows]) => rows.flatMap((row, i) => row.flatMap((x, j) => (
+        x === (this.start.given[name]?.[i][j] ?? 1) ? [] : [[`${name}.${i}.${j}`, x]]))));
+    }
+
     // The address names the state: what differs from the start.
     remember() {
-      const query = new URLSearchParams(), { given, options, slip } = this.state;
+      const query = new URLSearchParams(this.changes()), { options, slip } = this.state;
       if (this.at) query.set("at", this.at.join("."));
       if (slip) query.set("slip", slip);
       if (options.scale !== this.start.options.scale) query.set("scale", options.scale);
-      for (const [name, array] of Object.entries(given)) {
-        each(array, (x, i, j) => { if (x !== (this.start.given[name]?.[i][j] ?? 1)) query.set(`${name}.${i}.${j}`, x); });
-      }
       const own = location.hash.startsWith(`#${this.id}?`);
       const after = query.size ? `?${query}` : "";
       if (after || own) history.replaceState(null, "", `${location.href.split("#")[0]}#${this.id}${after}`);
@@ -537,7 +545,7 @@ const bookSheet = (() => {
       const named = this.id === "sheet" ? known(id) : ""; // as in SA016/#not-scaled
       if (!named && (id !== this.id || !text)) return;
       const state = { ...structuredClone(this.start), slip: named || known(query.get("slip")) };
-      const number = (word) => (word !== null && word.trim() !== "" && isFinite(word) ? Number(word) : null);
+      const number = (word) => (word?.trim() && isFinite(word) ? Number(word) : null);
       if (number(query.get("scale")) !== null) state.options = { ...state.options, scale: number(query.get("scale")) };
       for (const [key, word] of query) {
         const [name, i, j] = key.split("."), value = number(word), rows = this.right[name === "mask" ? "scores" : name];
@@ -545,19 +553,18 @@ const bookSheet = (() => {
         if (name === "mask") state.given.mask ||= each(this.right.scores, () => 1);
         state.given[name][i][j] = name === "mask" ? Number(value > 0) : value;
       }
-      const at = /^(\w+)\.(\d+)\.(\d+)$/.exec(query.get("at") || ""), cell = at && this.cell(...at.slice(1));
+      const cell = this.cell(query.get("at")?.split("."));
       this.put(state);
       if (cell) this.press(cell);
-      const fold = this.root.closest("details");
-      if (fold) fold.open = true;
+      for (let fold = this.root; (fold = fold.parentNode.closest("details"));) fold.open = true;
       this.root.scrollIntoView();
     }
 
     // To take along.
 
     plain() {
-      const { query, key, value, scores, weights, output } = this.result;
-      return { ...this.state.given, query, key, value, scores, weights, output, options: this.state.options, slip: this.state.slip || null };
+      const { query, key, value, scores, weights, output, adds, sum: all } = this.result;
+      return { ...this.state.given, query, key, value, scores, weights, output, adds, sum: all, options: this.state.options, slip: this.state.slip || null };
     }
 
     numpy() {
@@ -569,32 +576,28 @@ const bookSheet = (() => {
       const named = ["mask", "bias"].filter((name) => given[name]).map((name) => `${name}=${name}`);
       const also = Object.entries(options).map(([name, x]) => `${name}=${x === true ? "True" : x}`);
       const call = slip ? `SLIPS["${slip}"]` : "scaled_dot_product_attention";
-      return [...lines, `print(${call}(${[of("query"), of("key"), of("value"), ...named, ...also].join(", ")}))`, ""].join("\n");
+      const after = given.w_output ? " @ w_output" : "";
+      return [...lines, `print(${call}(${[of("query"), of("key"), of("value"), ...named, ...also].join(", ")})${after})`, ""].join("\n");
     }
 
     svg() {
       const box = this.root.querySelector(".bands").getBoundingClientRect(), parts = [];
-      const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/\n/g, " ");
-      const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-      const hex = (color) => { // whatever the color is written in
-        pen.fillStyle = color;
-        pen.fillRect(0, 0, 1, 1);
-        return `#${[...pen.getImageData(0, 0, 1, 1).data.slice(0, 3)].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
-      };
-      const edge = ` stroke="${hex(getComputedStyle(this.root).color)}"`;
+      const rgb = (color) => `rgb(${color.match(/[\d.]+/g).slice(0, 3).map((part) => Math.round(part * (/^color/.test(color) ? 255 : 1)))})`;
       for (const one of this.root.querySelectorAll(".bands :is(td[data-at], th, caption)")) {
-        const at = one.getBoundingClientRect(), look = getComputedStyle(one), x = (at.left - box.left).toFixed(1), y = (at.top - box.top).toFixed(1);
+        const at = one.getBoundingClientRect(), look = getComputedStyle(one), ink = rgb(look.color);
         if (!at.width) continue;
-        if (one.dataset.at) parts.push(`<rect x="${x}" y="${y}" width="${at.width.toFixed(1)}" height="${at.height.toFixed(1)}" fill="${hex(look.getPropertyValue("background-color"))}"${one.matches(".bad") ? edge : ""}/>`);
-        if (one.matches(".negative")) parts.push(`<path d="M${x} ${(at.bottom - box.top - 2).toFixed(1)}h${at.width.toFixed(1)}" stroke="${hex(look.color)}" stroke-width="4" stroke-dasharray="2 3"/>`);
-        const middle = [at.left - box.left + at.width / 2, at.top - box.top + at.height / 2], [across, downward] = middle.map((z) => z.toFixed(1));
-        const turn = one.closest(".tall") ? ` transform="rotate(-90 ${across} ${downward})"` : "";
-        if (one.textContent) parts.push(`<text x="${across}" y="${downward}" dy="0.35em" text-anchor="middle" font-size="${parseFloat(look.fontSize)}" font-weight="${look.fontWeight}" fill="${hex(look.color)}"${turn}>${escaped(one.innerText)}</text>`);
+        const [x, y, wide, high, across, down] = [at.x - box.x, at.y - box.y, at.width, at.height, at.x - box.x + at.width / 2, at.y - box.y + at.height / 2].map(Math.round);
+        const bad = one.matches(".bad") ? ` stroke="${ink}"` : "";
+        if (one.dataset.at) parts.push(`<rect x="${x}" y="${y}" width="${wide}" height="${high}" fill="${rgb(look.backgroundColor)}"${bad}/>`);
+        if (one.matches(".negative")) parts.push(`<path d="M${x} ${y + high - 2}h${wide}" stroke="${ink}" stroke-width="4" stroke-dasharray="2 3"/>`);
+        const turn = one.closest(".tall") ? ` transform="rotate(-90 ${across} ${down})"` : "";
+        parts.push(`<text x="${across}" y="${down}" dy="0.35em" text-anchor="middle" fill="${ink}"${turn}>${new Option(one.innerText).innerHTML}</text>`);
       }
-      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${Math.ceil(box.width)} ${Math.ceil(box.height)}" font-family="sans-serif"><title>${escaped(this.root.dataset.sheet)}${this.state.slip ? ", " + this.state.slip : ""}${this.reset.disabled ? "" : ", changed"}</title>${parts.join("")}</svg>\n`;
+      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${box.width} ${box.height}" font-family="sans-serif" font-size="${parseFloat(getComputedStyle(this.root).fontSize)}"><title>${this.root.dataset.sheet} ${this.state.slip}</title>${parts.join("")}</svg>\n`;
     }
   }
 
   for (const root of document.querySelectorAll("[data-sheet]")) sheets.push(new Sheet(root));
+  for (const sheet of sheets) sheet.begin();
   return { sheets, compute, SLIPS };
 })();

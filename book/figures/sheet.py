@@ -36,7 +36,11 @@ LETTERS = {
     "scores": ("scores", "score"),
     "weights": ("weights", "weight"),
     "output": ("output", "context"),
+    "w_output": ("W<sub>O</sub>", ""),
+    "adds": ("this head adds", "context"),
+    "sum": ("all heads", "context"),
 }
+ROLES = ("query", "key", "value")
 CELL, GAP = 1.95, 0.7  # widths in rem of a cell and between matrices, as in the stylesheet
 NOTHING = 1e-9  # what two orders of summation may differ by
 SIZE = 13.5  # pixels of its letters, where a rem is 18 pixels
@@ -49,6 +53,7 @@ class Sheet(Drawing):
 
     `given` has either `x` with `w_query`, `w_key` and `w_value`, or `x` alone, which is then query,
     key and value in one, or `query`, `key` and `value`; and `bias` and `mask` if there are any.
+    Of one head of several, `w_output` is what its output is multiplied by.
     `options` are scale, soft_cap, causal and offset. `slips` are what can be broken, by name: what
     it does and which examples catch it.
     """
@@ -63,6 +68,10 @@ class Sheet(Drawing):
     options: Mapping[str, Any] = field(default_factory=dict)
     slips: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     word: str = ""  # whose rows are marked from the start
+    call: int = 0  # which call of the example it is
+    head: str = ""  # which head or sequence of the call, if there are several
+    others: Array | None = None  # what the other heads add to the output
+    shared: int | None = None  # the number of its key and value matrices, if several heads share
     asks: int | None = None  # a row whose weights are covered until the reader presses a word
 
     @property
@@ -78,6 +87,7 @@ class Sheet(Drawing):
             "options": self.options,
             "slips": self.slips,
             "asks": self.asks,
+            "shared": self.shared,
         }
         inside = json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
         script = f'<script type="application/json">{inside}</script>'
@@ -100,7 +110,7 @@ class Sheet(Drawing):
     def arrays(self) -> dict[str, Array]:
         """Compute every array, each of two axes; a hidden entry is NaN."""
         arrays = dict(self.given)
-        for role in ("query", "key", "value"):
+        for role in ROLES:
             if role not in arrays:
                 x = arrays["x"]
                 arrays[role] = x @ arrays[f"w_{role}"] if f"w_{role}" in arrays else x
@@ -112,11 +122,16 @@ class Sheet(Drawing):
         if self.options.get("causal"):
             seen = seen & causal_mask(*scores.shape, offset=self.options.get("offset", 0))
         weights = attention_weights(scores, mask=seen)
-        return arrays | {
+        arrays |= {
             "scores": np.where(seen, scores, np.nan),
             "weights": np.where(seen, weights, np.nan),
             "output": weights @ arrays["value"],
         }
+        if "w_output" in arrays:
+            arrays["adds"] = arrays["output"] @ arrays["w_output"]
+        if self.others is not None:
+            arrays["sum"] = arrays["adds"] + self.others
+        return arrays
 
     # The drawing
 
@@ -133,13 +148,13 @@ class Sheet(Drawing):
 
     def _bands(self) -> list[list[tuple[str, str]]]:
         """Return what stands together on a narrow screen: matrices, each with the one above it."""
-        roles = ("query", "key", "value")
         after = [[("bias", "")], [("scores", "key")], [("weights", "")], [("output", "value")]]
+        after += [[("adds", "w_output"), ("sum", "")]]
         if "x" not in self.given:
             return [[("query", "")], *after]
         if "w_query" not in self.given:
             return [[("x", "")], *after[:1], [("scores", "x")], *after[2:3], [("output", "x")]]
-        return [[("x", "")], [(role, f"w_{role}") for role in roles], *after]
+        return [[("x", "")], [(role, f"w_{role}") for role in ROLES], *after]
 
     def _band(self, arrays: Mapping[str, Array], band: Sequence[tuple[str, str]]) -> str:
         """Write matrices that stand together; the first has the names of the rows."""
@@ -149,7 +164,7 @@ class Sheet(Drawing):
                 continue
             rows = self.rows if place == 0 else ()
             of_key = name == "scores"  # it stands above the scores on its side
-            names = self.features if above.startswith("w_") else () if of_key else self.columns
+            names = self.features if name in ROLES else self.columns if name == "output" else ()
             top = ""
             if above:
                 names = names if place == 0 else ()
@@ -203,12 +218,13 @@ class Sheet(Drawing):
         """Return what stands above the columns of a matrix."""
         if name == "output" and "w_query" not in self.given and "x" in self.given:
             return self.features
-        heads = {"x": self.features, "weights": self.columns, "output": self.outputs}
-        return heads.get(name, ())
+        heads = {"x": self.features, "weights": self.columns}
+        last = ("adds", "sum") if "w_output" in self.given else ("output",)
+        return heads.get(name, self.outputs if name in last else ())
 
     def _title(self, name: str) -> str:
         letter = LETTERS[name][0]
-        if f"w_{name}" in self.given:
+        if name in ROLES and f"w_{name}" in self.given:
             return f"{letter} = X {LETTERS[f'w_{name}'][0]}"
         value = "X" if "value" not in self.given and "w_value" not in self.given else "V"
         rules = {
@@ -216,6 +232,8 @@ class Sheet(Drawing):
             "scores": self._rule(),
             "weights": "softmax of each row",
             "output": f"weights {value}",
+            "adds": "output W<sub>O</sub>",
+            "sum": "added up",
         }
         return f"{letter}<small>{rules[name]}</small>" if name in rules else letter
 

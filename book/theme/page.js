@@ -10,6 +10,14 @@ const bookPage = {
     return element;
   },
 
+  // Copy a text, and say on the button that it is done.
+  async copy(button, text) {
+    const name = button.dataset.name ||= button.textContent;
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = name; }, 1500);
+  },
+
   // What scrolls sideways is a stop for the keyboard. Say whether it does.
   stop(box) {
     const wide = box.scrollWidth > box.clientWidth;
@@ -19,7 +27,7 @@ const bookPage = {
   },
 };
 {
-  const { make, stop } = bookPage, root = document.documentElement;
+  const { make, copy, stop } = bookPage, root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   try {
     if (localStorage.theme) root.dataset.theme = localStorage.theme;
@@ -55,15 +63,13 @@ const bookPage = {
 
   function copies(pre) {
     const button = make("button", { type: "button", class: "copy" }, "Copy");
-    button.onclick = async () => {
+    button.onclick = () => {
       let text = pre.textContent;
       if (/^>>> /m.test(text)) { // a session: what was typed, without prompts and answers
         const typed = text.split("\n").filter((line) => /^(>>>|\.\.\.)( |$)/.test(line));
         text = typed.map((line) => `${line.slice(4)}\n`).join("");
       }
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      copy(button, text);
     };
     pre.parentNode.append(button);
   }

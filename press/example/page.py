@@ -197,9 +197,9 @@ def page(
     )
     return [
         *card(data, pages, found, base),
+        *sheets.section_of(data),
         raw(downloads.buttons(data["id"], runs=not data.get("withdrawn"))),
         raw(checker.link(data["id"])),
-        *sheets.section_of(data),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section(
             "expected",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import count, groupby, islice
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ ARRAYS = {
     "self_attention": ("x", "w_query", "w_key", "w_value"),
     "scaled_dot_product_attention": ("query", "key", "value"),
 }
+HEADS = "multi_head_attention"
+WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
 REFERENCE = re.compile(r"(\w+)(?:\[(\w+|\d+:\d+)\])?")
 SCRIPT = ROOT / "book" / "figures" / "sheet.js"
 FIRST = 6  # sheets of an example; one with two sequences and three heads has 42
@@ -37,19 +39,19 @@ def sheets(data: Mapping[str, Any]) -> Iterator[Sheet]:
     """Yield the sheets of an example, those with the matrices of the roles first."""
     known: list[Any] = []
     calls = load(data["id"]).calls
-    for call in sorted(calls, key=lambda call: call.function != "self_attention"):
+    order = (HEADS, "self_attention")  # those with matrices first
+    for call in sorted(calls, key=lambda call: call.function not in order):
         inputs = (x for x in call.arguments.values() if isinstance(x, np.ndarray))
         finite = all(np.isfinite(x).all() for x in inputs)  # JSON has no word for the others
-        if call.function not in ARRAYS or call.expected is None or not finite:
+        if call.function not in (HEADS, *ARRAYS) or call.expected is None or not finite:
             continue
-        for sheet in of_call(call, data):
+        for sheet in (of_heads if call.function == HEADS else of_call)(call, data):
             arrays = sheet.arrays()
-            shown = [
-                np.nan_to_num(arrays[name]).round(9).tolist() for name in ("weights", "output")
-            ]
+            names = [name for name in ("weights", "output", "sum") if name in arrays]
+            shown = [np.nan_to_num(arrays[name]).round(9).tolist() for name in names]
             narrow = all(array.shape[1] <= MOST for array in arrays.values())
             if shown not in known and narrow:
-                known.append(shown)
+                known += [shown, shown[:2]]
                 yield sheet
 
 
@@ -78,15 +80,69 @@ def broken_by(slip: str) -> list[str]:
 
 def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
     """Return the section of an example with its sheets, the first of them open; or nothing."""
-    drawn = []
-    for number, sheet in enumerate(of_example(data["id"])):
-        name = f"sheet-{number + 1}" if number else "sheet"
-        body = f'<div id="{name}">{sheet.html}</div>'
-        title = f"<summary>{html.escape(sheet.title)}</summary>"
-        drawn.append(f'<details class="one"{"" if number else " open"}>{title}{body}</details>')
+    drawn: list[str] = []
+    numbers = count(1)
+    for call, group in groupby(of_example(data["id"]), lambda sheet: sheet.call):
+        is_open = "" if drawn else " open"
+        heads = list(group)
+        bodies = [numbered(next(numbers), sheet) for sheet in heads]
+        if heads[0].head:
+            tabs = [
+                f'<details name="call-{call}"{"" if place else " open"}>'
+                f"<summary>{html.escape(sheet.head)}</summary>{body}</details>"
+                for place, (sheet, body) in enumerate(zip(heads, bodies, strict=True))
+            ]
+            bodies = [f'<div class="tabs">{"".join(tabs)}</div>']
+        title = f"<summary>{html.escape(heads[0].title)}</summary>"
+        drawn += [f'<details class="one"{is_open}>{title}{body}</details>' for body in bodies]
     if not drawn:
         return []
     return [section("on-one-sheet", raw("".join(drawn)), title=[nodes.Text("On one sheet")])]
+
+
+def numbered(number: int, sheet: Sheet) -> str:
+    """Write a sheet with its address."""
+    name = f"sheet-{number}" if number > 1 else "sheet"
+    return f'<div id="{name}">{sheet.html}</div>'
+
+
+def of_heads(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
+    """Yield the sheet of each head of multi-head attention, with what it adds to the output."""
+    references, given = data["calls"][call.number]["arguments"], call.arguments
+    heads = given["num_heads"]
+    of_keys = given.get("num_key_value_heads", heads)
+    known = {"x_query", "x_key_value", *WEIGHTS, "num_heads", "num_key_value_heads"}
+    if references["x_query"] != references["x_key_value"] or set(given) - known:
+        return
+    counts = dict(zip(WEIGHTS, (heads, of_keys, of_keys, heads), strict=True))
+    parts = {
+        name: np.split(given[name], many, axis=0 if name == "w_output" else -1)
+        for name, many in counts.items()
+    }
+    rows = labels_of(references["x_query"], data, -2)
+    words, axis = is_named(references["x_query"], data), axes_of(references["x_query"], data)[-2]
+    sheets = [
+        Sheet(
+            data["id"],
+            {"x": given["x_query"]}
+            | {name: part[h * counts[name] // heads] for name, part in parts.items()},
+            title=f"{' '.join(rows) if words else f'{len(rows)} {axis.name}s'}, {heads} "
+            + ("head" if heads == 1 else "heads"),
+            rows=rows,
+            columns=rows,
+            features=labels_of(references["x_query"], data, -1),
+            outputs=labels_of(references["w_output"], data, -1),
+            call=call.number,
+            head=f"head {h}" if heads > 1 else "",
+            shared=h * of_keys // heads,
+        )
+        for h in range(heads)
+    ]
+    adds = [sheet.arrays()["adds"] for sheet in sheets]
+    slips = {name: said for sheet in sheets for name, said in broken(sheet).items()}
+    for h, sheet in enumerate(sheets):
+        others = np.sum(adds[:h] + adds[h + 1 :], axis=0) if heads > 1 else None
+        yield replace(sheet, others=others, slips=slips)
 
 
 def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
@@ -119,10 +175,11 @@ def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
         for name in ("mask", "bias"):
             if name in one:
                 one[name] = np.broadcast_to(one[name], size)
-        which = "".join(
-            f", {axis.name} {i}" for axis, i in zip(axes_of(first, data), place, strict=False)
+        which = ", ".join(
+            f"{axis.name} {i}" for axis, i in zip(axes_of(first, data), place, strict=False)
         )
-        sheet = Sheet(data["id"], one, title=title + which, options=options, **labels)
+        labels |= {"options": options, "call": call.number, "head": which}
+        sheet = Sheet(data["id"], one, title=title, **labels)
         yield replace(sheet, slips=broken(sheet))
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from press.build.book import SITE
 from press.measure.access import broken_rules
-from selfattn_ref import scaled_dot_product_attention
+from selfattn_ref import multi_head_attention, scaled_dot_product_attention
+from selfattn_ref.worked_examples import load
 from selfattn_ref.worked_examples.slips import SLIPS, matrix
 
 CELL = re.compile(
@@ -62,6 +63,10 @@ def random_state(rng: np.random.Generator) -> dict[str, Any]:
         given["mask"] = rng.random((queries, keys)) < 0.7
     if rng.random() < 0.5:
         given["bias"] = rng.normal(size=(queries, keys))
+    if rng.random() < 0.3:
+        given["w_output"] = rng.normal(
+            size=(np.shape(given.get("value", given.get("w_value")))[1], 3)
+        )
     if rng.random() < 0.25:  # scores so large that exponentials of them would overflow
         given["query" if "query" in given else "w_query"] *= 3e5
     options: dict[str, Any] = {}
@@ -109,6 +114,9 @@ def test_two_hundred_random_states_agree_with_the_library(opened: Any) -> None:
         )
         np.testing.assert_allclose(numbers(found["output"]), output, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(numbers(found["weights"]), weights, rtol=1e-9, atol=1e-12)
+        if "w_output" in state["given"]:
+            adds = output @ state["given"]["w_output"]
+            np.testing.assert_allclose(numbers(found["adds"]), adds, rtol=1e-9, atol=1e-9)
 
 
 def test_every_slip_of_the_script_is_the_wrong_attention_of_its_name(opened: Any) -> None:
@@ -133,6 +141,67 @@ def test_every_slip_of_the_script_is_the_wrong_attention_of_its_name(opened: Any
     assert min(differ.values()) > 5, differ
     several = {n for n, calls in matrix().items() if all(c.args[0].ndim > 2 for c in calls)}
     assert {*SLIPS} - {*names} == several  # heads or sequences, of which a sheet has one
+
+
+CHANGE = """([place, patch]) => { const one = bookSheet.sheets[place];
+    one.change({ given: { ...one.state.given, ...patch } }); }"""
+
+
+def test_heads_have_one_input_and_their_outputs_are_added_up(opened: Any) -> None:
+    page, rng = opened("SA027"), np.random.default_rng(27)
+    start = page.evaluate(DRAWN)
+    for slip in ("", "not-scaled", "softmax-over-queries"):
+        page.evaluate("(slip) => bookSheet.sheets[3].change({ slip })", slip)
+        x, query, out = (
+            rng.normal(size=(3, 4)),
+            rng.normal(size=(4, 4, 2)),
+            rng.normal(size=(4, 1, 4)),
+        )
+        key, value = rng.normal(size=(2, 4, 2)), rng.normal(size=(2, 4, 1))  # of two heads each
+        page.evaluate(CHANGE, [2, {"x": x.tolist()}])
+        for head in range(4):
+            own = {"w_query": query[head].tolist(), "w_output": out[head].tolist()}
+            page.evaluate(CHANGE, [head, own])
+        for place, head in enumerate((1, 2)):
+            both = {"w_key": key[place].tolist(), "w_value": value[place].tolist()}
+            page.evaluate(CHANGE, [head, both])
+        attend = SLIPS[slip] if slip else scaled_dot_product_attention
+        output = sum(
+            attend(x @ query[h], x @ key[h // 2], x @ value[h // 2]) @ out[h] for h in range(4)
+        )
+        for found in page.evaluate("bookSheet.sheets.map((one) => one.result.sum)"):
+            np.testing.assert_allclose(found, output, rtol=1e-9, atol=1e-12)
+        if not slip:
+            joined = [np.hstack(list(w)) for w in (query, key, value)]
+            whole = multi_head_attention(
+                x, x, *joined, np.vstack(list(out)), num_heads=4, num_key_value_heads=2
+            )
+            np.testing.assert_allclose(output, whole, rtol=1e-9, atol=1e-12)
+    assert page.evaluate("bookSheet.sheets[0].past.length") == 24
+    page.evaluate("for (let k = 0; k < 24; k += 1) bookSheet.sheets[k % 4].back()")
+    assert [row[-1] for row in page.evaluate(DRAWN)] == [row[-1] for row in start]
+
+
+@pytest.mark.parametrize("scripted", [True, False])
+def test_heads_stand_behind_tabs(opened: Any, scripted: bool) -> None:
+    page = opened("SA053", java_script_enabled=scripted)
+    for head, other in ((1, 0), (0, 1)):
+        page.locator(".tabs summary", has_text=f"head {head}").first.click()
+        assert page.locator(".tabs .whole").nth(head).is_visible()
+        assert page.locator(".tabs .whole").nth(other).is_hidden()
+    total = load("SA053").expected["output_money"][1, 3]
+    assert page.locator("#sheet td[data-array=sum][data-at='1,3']").inner_text() == f"{total:.2f}"
+    if scripted:
+        first, second = load("SA053").expected["contributions_money"][:, 1, 0]
+        said = f"Sum of the heads for bank, money: {first:.4f} + {second:.4g} "
+        assert press(page, "sum", "1,0").startswith(said)
+
+
+def test_an_address_opens_the_tab_of_its_head(opened: Any) -> None:
+    page = opened("SA053", "#sheet-5?at=adds.1.2&slip=not-scaled")
+    assert page.locator("#sheet-5 .whole").is_visible()
+    assert page.locator("#sheet-4 .whole").is_hidden()
+    assert page.locator("#sheet-4 .bad").count() > 0  # the same rule holds for all heads
 
 
 @pytest.mark.parametrize("reader", [{}, PHONE], ids=["wide", "phone"])
