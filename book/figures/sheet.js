@@ -264,7 +264,7 @@ const bookSheet = (() => {
         this.spoken.textContent = `You pressed ${this.columns[j]}, ${most === j ? "and" : "but"} ${word} listens most to ${most === j ? "it" : this.columns[most]}, with ${shown(weights[most])}.`;
       };
       this.root.classList.add("asks");
-      this.said.textContent = `Whom will ${word} listen to most? Press that word to see the weights.`;
+      this.said.textContent = `Whom will ${word} listen to most?`;
       this.steps.append(...this.columns.map((name, j) => button(name, () => answer(j), { "data-word": j })));
     }
 

@@ -171,6 +171,7 @@ def _strip(page: Page, below: int) -> None:
             one.getparent().remove(one)
     for fold in main.iter("details"):
         fold.set("open", "")
+        fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
     for heading in main.iter(*HEADINGS):  # the first level is that of the parts
         heading.set("aria-level", str(int(heading.tag[1]) + below))
     for paragraph in main.iter("p"):

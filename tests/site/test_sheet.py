@@ -4,6 +4,7 @@ Its arithmetic is compared with the library's, and each slip with the wrong atte
 `make check-site`.
 """
 
+import gzip
 import json
 import re
 from typing import Any
@@ -342,3 +343,8 @@ def test_nothing_bars_a_screen_reader(opened: Any, theme: str) -> None:
 def test_no_id_is_the_name_of_a_slip() -> None:
     for path in PAGES:
         assert not set(re.findall(r'id="([^"]+)"', path.read_text("utf-8"))) & set(SLIPS)
+
+
+def test_the_scripts_of_a_sheet_weigh_at_most_14_kilobytes() -> None:
+    scripts = [(SITE / "_static" / name).read_bytes() for name in ("sheet.js", "page.js")]
+    assert sum(len(gzip.compress(script, 9)) for script in scripts) <= 14_000
