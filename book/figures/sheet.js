@@ -591,7 +591,7 @@ const bookSheet = (() => {
         if (one.dataset.at) parts.push(`<rect x="${x}" y="${y}" width="${wide}" height="${high}" fill="${rgb(look.backgroundColor)}"${bad}/>`);
         if (one.matches(".negative")) parts.push(`<path d="M${x} ${y + high - 2}h${wide}" stroke="${ink}" stroke-width="4" stroke-dasharray="2 3"/>`);
         const turn = one.closest(".tall") ? ` transform="rotate(-90 ${across} ${down})"` : "";
-        parts.push(`<text x="${across}" y="${down}" dy="0.35em" text-anchor="middle" fill="${ink}"${turn}>${new Option(one.innerText).innerHTML}</text>`);
+        parts.push(`<text x="${across}" y="${down}" dy="0.35em" text-anchor="middle" fill="${ink}"${turn}>${new Option(one.innerText.split("\n")[0]).innerHTML}</text>`);
       }
       return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${box.width} ${box.height}" font-family="sans-serif" font-size="${parseFloat(getComputedStyle(this.root).fontSize)}"><title>${this.root.dataset.sheet} ${this.state.slip}</title>${parts.join("")}</svg>\n`;
     }
