@@ -117,6 +117,49 @@ def two_banks(inputs: Inputs) -> Expected:
 
 
 @derivation
+def which_word_told_you(inputs: Inputs) -> Expected:
+    expected: Expected = {}
+    for sense in ("river", "rates"):
+        words = rows(inputs["embeddings"], inputs[f"sentence_{sense}"])
+        scores = dot_products(words, words)
+        powers = [exponential(score) for score in scores[1]]  # bank is the second word of both
+        weights, context = parameter_free(words)
+        expected |= {
+            f"scores_{sense}": scores,
+            f"powers_{sense}": powers,
+            f"total_{sense}": total(powers),
+            f"weights_{sense}": weights,
+            f"context_{sense}": context,
+            f"added_{sense}": [
+                [x + heard for x, heard in zip(*pair, strict=True)]
+                for pair in zip(words, context, strict=True)
+            ],
+            f"average_{sense}": [mean(axis) for axis in transpose(words)],
+        }
+    return expected
+
+
+@derivation
+def average_that_drowns(inputs: Inputs) -> Expected:
+    bank = inputs["embeddings"][0]
+    scores = [dot(bank, word) for word in inputs["embeddings"]]
+    powers = [exponential(score) for score in scores]
+    names = ("total", "weight", "average", "context", "lean_average", "lean_attention", "ratio")
+    expected: Expected = {"scores": scores} | {name: [] for name in names}
+    for silent in inputs["silent"]:
+        counts = (1, 1, silent)  # how often each of the three words stands in the sentence
+        whole = dot(counts, powers)
+        weights = [count * power / whole for count, power in zip(counts, powers, strict=True)]
+        average = [dot(counts, axis) / (silent + 2) for axis in transpose(inputs["embeddings"])]
+        context = [dot(weights, axis) for axis in transpose(inputs["embeddings"])]
+        leans = [water - money for money, water in (average, context)]
+        found = (whole, powers[1] / whole, average, context, *leans, leans[1] / leans[0])
+        for name, value in zip(names, found, strict=True):
+            expected[name].append(value)
+    return expected
+
+
+@derivation
 def two_banks_with_roles(inputs: Inputs) -> Expected:
     words = inputs["embeddings"]
     query, key, value = (product(words, inputs[f"w_{role}"]) for role in ("query", "key", "value"))

@@ -981,6 +981,42 @@ def options(given, *names):
     return chosen | ({"causal": True, "offset": given["offset"]} if "causal" in names else {})
 
 
+def sa058(lib, given):
+    computed = {}
+    for sense in ("river", "rates"):
+        words = given["embeddings"][given[f"sentence_{sense}"]]
+        scores = lib.dot_similarity(words)
+        powers = np.exp(scores[1])  # of bank, which is the second word of both
+        context = lib.self_attention(words, *[np.eye(2)] * 3, scale=1.0)
+        computed |= {
+            f"scores_{sense}": scores,
+            f"powers_{sense}": powers,
+            f"total_{sense}": powers.sum(),
+            f"weights_{sense}": lib.attention_weights(scores),
+            f"context_{sense}": context,
+            f"added_{sense}": words + context,
+            f"average_{sense}": words.mean(axis=0),
+        }
+    return computed
+
+
+def sa059(lib, given):
+    bank, river, silent = given["embeddings"]
+    found = []
+    for count in given["silent"]:
+        words = np.array([bank, river, *[silent] * int(count)])
+        scores = lib.dot_similarity(words)[0]
+        context = lib.softmax(scores) @ words
+        average = words.mean(axis=0)
+        leans = [heard[1] - heard[0] for heard in (average, context)]
+        ratio = leans[1] / leans[0]
+        weight = lib.softmax(scores)[1]
+        found.append((np.exp(scores).sum(), weight, average, context, *leans, ratio))
+    names = ("total", "weight", "average", "context", "lean_average", "lean_attention", "ratio")
+    scores = given["embeddings"] @ bank
+    return {"scores": scores} | dict(zip(names, zip(*found, strict=True), strict=True))
+
+
 def sa080(lib, given):
     attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
     pairs = itertools.combinations(OPTIONS, 2)

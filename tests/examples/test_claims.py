@@ -278,6 +278,26 @@ CLAIMS = {
     "SA057: the step lowers the loss, and equal keys have nothing to tell a query": lambda x: (
         x["loss_after"] < x["loss"] and x["d_query"] == 0 and abs(x["d_key"]).min() > 0
     ),
+    "SA058: bank ties with its clue and leans further than the average; the does not": lambda x: (
+        all(
+            x[f"weights_{sense}"][1, 4] == x[f"weights_{sense}"][1].max() < 0.5
+            and x[f"weights_{sense}"][1, 1] == x[f"weights_{sense}"][1, 4]
+            and side * np.subtract(*x[f"context_{sense}"][1]) > 1.45 * side * np.subtract(*mean) > 0
+            and np.allclose(x[f"context_{sense}"][0], mean, rtol=1e-15)
+            for sense, side in (("river", -1), ("rates", 1))
+            for mean in [x[f"average_{sense}"]]
+        )
+    ),
+    "SA059: the ratio begins at 1 and climbs toward the square of e": lambda x: (
+        x["ratio"][0] == 1
+        and (np.diff(x["ratio"]) > 0).all()
+        and 0.88 < x["ratio"][-1] / np.exp(2) < 1
+        and np.allclose(
+            x["ratio"],
+            [np.exp(2) * (n + 2) / (2 * np.exp(2) + n) for n in load("SA059").inputs["silent"]],
+            rtol=1e-15,
+        )
+    ),
     "SA080: every pair of options gives another result": lambda x: (
         len({value.tobytes() for name, value in x.items() if name.startswith("output")}) == 11
     ),
@@ -414,6 +434,7 @@ class TestClaims:
             ("SA016", "SA034"): "value",
             ("SA024", "SA025"): "words embeddings",
             ("SA036", "SA037"): "words sentence_money sentence_river",
+            ("SA058", "SA059"): "axes",
         }
         for (one, *others), names in shared.items():
             for name, other in itertools.product(names.split(), others):
@@ -427,6 +448,11 @@ class TestClaims:
         assert np.array_equal(
             load("SA037").inputs["embeddings"][:, :2], load("SA036").inputs["embeddings"]
         )
+        pair, alone = load("SA058"), load("SA059")
+        assert np.array_equal(pair.inputs["embeddings"][[1, 3, 2]], alone.inputs["embeddings"])
+        # Three words of "The bank of the river" say nothing.
+        assert alone.expected["total"][1] == pair.expected["total_river"]
+        assert np.array_equal(alone.expected["context"][1], pair.expected["context_river"][1])
         assert np.array_equal(load("SA005").inputs["scores"], load("SA004").expected["dot"][0])
         loss = np.sum(load("SA009").expected["context"] * load("SA031").inputs["d_output"])
         np.testing.assert_allclose(loss, load("SA031").expected["loss"], rtol=1e-15)

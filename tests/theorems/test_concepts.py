@@ -35,6 +35,44 @@ class TestConvexHull:
         assert mixture[0] > words[:, 0].max()
 
 
+class TestAttentionHoldsOut:
+    """thm-attention-holds-out: words of zeros weaken the average more than attention."""
+
+    @staticmethod
+    def heard(word, clue, others):
+        words = np.array([word, clue, *others])
+        weights = attention_weights(dot_similarity(words[:1], words))[0]
+        return weights @ words, words.mean(axis=0)
+
+    @given(word=hnp.arrays(np.float64, 3, elements=st.floats(-2, 2)), n=st.integers(0, 300))
+    def test_attention_is_the_average_times_the_ratio(self, word, n):
+        # A clue with the score of the word for itself: the word, and something across it.
+        clue = word + np.cross(word, [1, 2, 3])
+        attention, average = self.heard(word, clue, np.zeros((n, 3)))
+        power = math.exp(math.fsum(word * word))
+        ratio = power * (n + 2) / (2 * power + n)
+        np.testing.assert_allclose(attention, ratio * average, rtol=1e-11, atol=1e-13)
+        assert ratio <= power * (1 + 1e-15)
+
+    def test_it_begins_at_one_grows_and_comes_close_to_the_power(self):
+        ratios = []
+        for n in (0, 1, 3, 10, 100, 1000, 100_000):
+            attention, average = self.heard([1, 1], [0, 2], np.zeros((n, 2)))
+            ratios.append(attention[1] / average[1])
+        assert ratios[0] == pytest.approx(1, abs=1e-15)
+        assert (np.diff(ratios) > 0).all()
+        assert 0.999 < ratios[-1] / math.exp(2) < 1
+
+    @pytest.mark.parametrize(
+        "word, clue, others",
+        [([1, 1], [0, 3], np.zeros((3, 2))), ([1, 1], [0, 2], [[0, 0], [0, 0], [1, 0]])],
+        ids=["another score", "a word that speaks"],
+    )
+    def test_no_hypothesis_can_go(self, word, clue, others):
+        attention, average = self.heard(word, clue, others)
+        assert abs(np.linalg.det([attention, average])) > 0.01  # not even along the same line
+
+
 class TestNoMutualPreference:
     """thm-no-mutual-preference: dot products of words are positive semidefinite."""
 
