@@ -174,18 +174,30 @@ class Canvas:
         self._shapes.append(f'<path{self._part} class="{look}" d="{"".join(pieces)}"/>')
 
     def ribbon(
-        self, start: tuple[float, float], end: tuple[float, float], wide: float, look: str
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        wide: float,
+        look: str,
+        *,
+        down: bool = False,
     ) -> None:
-        """Draw a band that leaves and arrives level; labels may stand on it."""
-        (a, y), (b, z) = start, end
-        middle = short((a + b) / 2)
+        """Draw a band that leaves and arrives level, or upright if it runs `down`.
+
+        Labels may stand on it.
+        """
+        (a, y), (b, z) = (start[::-1], end[::-1]) if down else (start, end)
+        middle, half = (a + b) / 2, wide / 2
+
+        def place(along: float, across: float) -> str:
+            at = (f"{short(along)}", f"{across:.2f}")
+            return " ".join(at[::-1] if down else at)
 
         def bend(y: float, z: float, to: float) -> str:
-            return f"C{middle} {y:.2f} {middle} {z:.2f} {short(to)} {z:.2f}"
+            return f"C{place(middle, y)} {place(middle, z)} {place(to, z)}"
 
-        half = wide / 2
         there, back = bend(y - half, z - half, b), bend(z + half, y + half, a)
-        d = f"M{short(a)} {y - half:.2f}{there}v{wide:.2f}{back}z"
+        d = f"M{place(a, y - half)}{there}{'h' if down else 'v'}{wide:.2f}{back}z"
         self._shapes.append(f'<path{self._part} class="{look} fill" d="{d}"/>')
 
     def rectangle(self, box: Box, look: str, strength: float = 1) -> None:

@@ -101,10 +101,11 @@ const bookFigures = (() => {
       head.setAttribute("d", `M${at(10 * size, 4.5 * size)}L${at(0, 0)}L${at(10 * size, -4.5 * size)}z`);
     }
 
-    ribbon(part, [a, y], [b, z], wide) {
+    // A band from one place down to another.
+    ribbon(part, [x, a], [z, b], wide) {
       const middle = (a + b) / 2, half = wide / 2;
-      const bend = (from, to, x) => `C${middle} ${pixel(from)} ${middle} ${pixel(to)} ${x} ${pixel(to)}`;
-      this.set(part, { d: wide < 0.5 ? "" : `M${a} ${pixel(y - half)}${bend(y - half, z - half, b)}v${pixel(wide)}${bend(z + half, y + half, a)}z` });
+      const bend = (from, to, y) => `C${pixel(from)} ${middle} ${pixel(to)} ${middle} ${pixel(to)} ${y}`;
+      this.set(part, { d: wide < 0.5 ? "" : `M${pixel(x - half)} ${a}${bend(x - half, z - half, b)}h${pixel(wide)}${bend(z + half, x + half, a)}z` });
     }
 
     // Draw the parts of lines that lie within `reach` of the origin, to all sides (Liang and Barsky).

@@ -1,0 +1,49 @@
+// Which word told you: press one, and equal shares give way to the weights.
+"use strict";
+{
+  const { define, number, vector, softmax, dot } = bookFigures;
+  const TOP = 74, LOW = 152;
+  const side = (lean) => (lean > 0 ? "money" : "water");
+  const cover = (figure, state) => figure.root.classList.toggle("asks", state.guess < 0);
+
+  define("which_word", {
+    compute({ sentence }, { embeddings, asker }) {
+      const rows = embeddings[sentence], even = rows.map(() => 1 / rows.length);
+      const shares = softmax(rows.map((row) => dot(rows[asker], row)));
+      const [average, attention] = [even, shares].map((parts) => [0, 1].map((axis) => dot(parts, rows.map((row) => row[axis]))));
+      return { shares, average, attention, leans: [average, attention].map(([money, water]) => money - water) };
+    },
+
+    begin(figure) { cover(figure, figure.state); },
+
+    draw(view, state, { shares, attention, leans }, figure) {
+      const { sentences, embeddings, asker } = figure.data, words = sentences[state.sentence];
+      const [pitch, full] = view.frames.ribbons, [middle, , unit] = view.frames.leans;
+      let end = (view.width - full) / 2;
+      shares.forEach((share, j) => {
+        const wide = full * share;
+        view.ribbon(`ribbon-${j}`, [(j + 0.5) * pitch, TOP], [end + wide / 2, LOW], wide);
+        end += wide;
+        view.text(`word-${j}`, words[j]);
+        view.look(`word-${j}`, "pressed", j === state.guess);
+        view.text(`numbers-${j}`, vector(embeddings[state.sentence][j], 0));
+        view.text(`share-${j}`, number(share));
+      });
+      view.text("heard", `${words[asker]} hears ${vector(attention)}`);
+      ["average", "attention"].forEach((name, i) => {
+        const reach = unit * leans[i], part = `lean-${name}`;
+        view.set(`bar-${name}`, { x: middle + Math.min(0, reach), width: Math.abs(reach) });
+        view.text(part, number(Math.abs(leans[i])));
+        view.move(part, [middle + reach + (reach < 0 ? -7 : 7), Number(view.parts[part][0].dataset.at.split(" ")[1])]);
+        view.set(part, { "text-anchor": reach < 0 ? "end" : "start" });
+      });
+      if (!view.gliding) cover(figure, state);
+    },
+
+    says({ sentence, guess }, { shares, leans }, { data }) {
+      const words = data.sentences[sentence], [plain, lean] = leans, { clue } = data;
+      const pressed = guess < 0 || guess === data.asker ? "" : guess === clue ? `You pressed “${words[clue]}”, and attention agrees. ` : `You pressed “${words[guess]}”, which has the weight ${number(shares[guess])}. `;
+      return { pressed, clue: words[clue], share: number(shares[clue]), lean: number(Math.abs(lean)), side: side(lean), plain: number(Math.abs(plain)) };
+    },
+  });
+}
