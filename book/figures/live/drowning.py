@@ -90,8 +90,8 @@ def _draw_plane(
     frame.x_axis(TICKS, "money", lines=True)
     low, high = LIMITS[0], LIMITS[1]
     canvas.path(frame([(low, low), (high, high)]), "soft thin dashed", keep_off=0)
-    at = frame((0.6, 0.28))
-    canvas.note(*at, "no lean")
+    x, y = frame((0.6, 0.28))
+    canvas.note(x, y, "no lean")
     start = frame(word)
     canvas.part(f"to-{k}").arrow(start, frame(word + heard), "context")
     canvas.dot(start, "ink")
