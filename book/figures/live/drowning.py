@@ -55,7 +55,7 @@ def drowning(word: Array, clue: Array, silent: int, names: Sequence[str], *, alt
             "ratio": number(leans[1] / leans[0], 2),
         },
         phrases={"words": "word that says" if silent == 1 else "words that say"},
-        hint="Turn the dial up, and watch both arrows.",
+        hint="Move the slider, and watch both arrows.",
         controls=[dial("words that say nothing", "silent", (0, MOST), 1)],
     )
 

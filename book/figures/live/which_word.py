@@ -64,7 +64,7 @@ def which_word(
         group(
             " ".join(text),
             *(
-                f"<b>{word}</b>" if j == asker else choice(word, sentence=sense, guess=j)
+                f'<b class="context">{word}</b>' if j == asker else choice(word, sentence=sense, guess=j)
                 for j, word in enumerate(text)
             ),
         )
