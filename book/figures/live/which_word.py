@@ -64,7 +64,9 @@ def which_word(
         group(
             " ".join(text),
             *(
-                f'<b class="context">{word}</b>' if j == asker else choice(word, sentence=sense, guess=j)
+                f'<b class="context">{word}</b>'
+                if j == asker
+                else choice(word, sentence=sense, guess=j)
                 for j, word in enumerate(text)
             ),
         )
