@@ -419,3 +419,23 @@ class TestRun:
         page = opened("nudge")
         root_of(page, "nudge").locator("[data-act=run]").click()
         assert ask(page, "nudge", "f.shown.steps") == ask(page, "nudge", "f.state.steps") == 12
+
+
+def test_the_answer_is_covered_until_a_word_is_pressed(opened):
+    page = opened("which_word")
+    root = root_of(page, "which_word")
+    answer = root.locator(
+        ".says, [data-part=heard]:visible, [data-part=bar-attention]:visible, "
+        "[data-part^=ribbon]:visible, [data-part^=share]:visible"
+    )
+    even = root.locator("[data-part^=even]:visible")
+    assert (answer.locator("visible=true").count(), even.count()) == (0, 5)
+    words = {"river": "attention agrees", "of": "the weight 0.06", "rates": "attention agrees"}
+    for word, said in words.items():
+        root.get_by_role("button", name=word, exact=True).click()
+        assert said in root.locator(".says").inner_text()
+        assert (answer.locator("visible=true").count(), even.count()) == (13, 0)
+    root.locator(".reset").click()
+    assert (answer.locator("visible=true").count(), even.count()) == (0, 5)
+    page.emulate_media(media="print")
+    assert (answer.locator("visible=true").count(), even.count()) == (13, 0)

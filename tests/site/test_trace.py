@@ -20,9 +20,9 @@ ANSWERS = {
     "beyond/word-order": 18, "causal/generating": 5, "causal/masking": 20,
     "causal/padding-and-empty-rows": 10, "causal/perplexity": 3,
     "causal/what-the-mask-guarantees": 7, "concepts/all-at-once": 17,
-    "concepts/attention-equation": 11, "concepts/embeddings": 4, "concepts/mixing-words": 7,
+    "concepts/attention-equation": 11, "concepts/embeddings": 4, "concepts/mixing-words": 14,
     "concepts/queries-keys-values": 25, "concepts/similarity": 7, "concepts/why-parameters": 4,
-    "concepts/why-softmax": 3, "index": 1, "reference/misconceptions": 1,
+    "concepts/why-softmax": 3, "index": 2, "reference/misconceptions": 1,
     "scaling/checking-by-experiment": 2, "scaling/other-scalings": 2, "scaling/saturation": 7,
     "scaling/variance-of-a-dot-product": 14,
 }  # fmt: skip

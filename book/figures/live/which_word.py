@@ -40,13 +40,12 @@ def which_word(
         # With equal shares first; only one of the two is seen at a time.
         _draw_ribbons(canvas, xs, np.full(len(words), 1 / len(words)), full, "even")
         _draw_ribbons(canvas, xs, shares, full, "ribbon")
-        for j, (word, row) in enumerate(zip(words, rows, strict=True)):
+        for j, x in enumerate(xs):
             look = "context" if j == asker else ""
-            canvas.part(f"word-{j}").text(xs[j], 28, word, look, anchor="middle", bold=True)
-            canvas.part(f"numbers-{j}").note(xs[j], 46, as_text(row, 0), anchor="middle")
-            share = number(float(shares[j]), 2)
-            part = canvas.part(f"share-{j}")
-            part.text(xs[j], 64, share, "weight", anchor="middle", bold=True)
+            canvas.part(f"word-{j}").text(x, 28, words[j], look, anchor="middle", bold=True)
+            canvas.part(f"numbers-{j}").note(x, 46, as_text(rows[j], 0), anchor="middle")
+            share, part = number(float(shares[j]), 2), canvas.part(f"share-{j}")
+            part.text(x, 64, share, "weight", anchor="middle", bold=True)
         said = f"{words[asker]} hears {as_text(heard['attention'])}"
         part = canvas.part("heard")
         part.text(canvas.width / 2, LOW + 14, said, "context", anchor="middle", bold=True)
@@ -60,18 +59,6 @@ def which_word(
         "plain": number(abs(lean(heard["average"])), 2),
     }
     asking = words[asker]
-    buttons = [
-        group(
-            " ".join(text),
-            *(
-                f'<b class="context">{word}</b>'
-                if j == asker
-                else choice(word, sentence=sense, guess=j)
-                for j, word in enumerate(text)
-            ),
-        )
-        for sense, text in sentences.items()
-    ]
     return Live(
         "which_word",
         draw,
@@ -85,8 +72,22 @@ def which_word(
         numbers=numbers,
         phrases={"pressed": ""},
         hint=f"Press the word that told you what {asking} means.",
-        controls=buttons,
+        controls=_buttons(sentences, asker),
     )
+
+
+def _buttons(sentences: Mapping[str, Sequence[str]], asker: int) -> list[str]:
+    """Return each sentence with a button for every word but the one that asks."""
+
+    def word(text: str, sense: str, j: int) -> str:
+        if j == asker:
+            return f'<b class="context">{text}</b>'
+        return choice(text, sentence=sense, guess=j)
+
+    return [
+        group(" ".join(words), *(word(text, sense, j) for j, text in enumerate(words)))
+        for sense, words in sentences.items()
+    ]
 
 
 def lean(heard: Array) -> float:
