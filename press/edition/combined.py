@@ -126,7 +126,7 @@ def read(site: Path, only: Collection[str] = ()) -> Book:
     parts = [part for part in parts if part.pages]
     parts.append(Part("", [Page(INDEX, parsed(site / INDEX).find(".//main"))]))
     return Book(
-        parts[0].pages[0].title,
+        front.findtext("head/title"),
         version,
         date=front.xpath("string(//meta[@name='citation_publication_date']/@content)"),
         foot=foot,

@@ -24,8 +24,10 @@ CAPABILITIES = {
 }
 
 
-def rest(needed: Collection[str], claims: Collection[str]) -> set[str]:
+def rest(needed: Collection[str], claims: Collection[str]) -> set[str] | None:
     """Return the capabilities of a call that a function is asked about; the others go.
+
+    None: the function cannot be asked.
 
     Where packed sequences go, so does a window, which counts within each. A window beside packed
     sequences cannot go: a mask would be in its place, which has no agreed form there.
@@ -36,7 +38,7 @@ def rest(needed: Collection[str], claims: Collection[str]) -> set[str]:
     if capable & packed and not packed <= kept:
         kept -= packed | {"window"}
     elif capable & packed and "window" in capable - kept:
-        return set()
+        return None
     return kept
 
 
@@ -85,9 +87,9 @@ def plain(arguments: Mapping[str, Any], keep: Collection[str] = ()) -> dict[str,
 
 
 def reduced(call: Any, claims: Collection[str]) -> Any:
-    """Return a call without the capabilities that a function lacks, if it has others of it."""
+    """Return a call without the capabilities that a function lacks."""
     kept = rest(call.kwargs, claims)
-    if not kept or kept == {*call.kwargs} & {*CAPABILITIES}:
+    if kept is None or kept == {*call.kwargs} & {*CAPABILITIES}:
         return call
     less = replace(call, arguments=plain(call.arguments, kept))
     if "return_log_sum_exp" in kept or "return_log_sum_exp" not in call.kwargs:
@@ -98,6 +100,8 @@ def reduced(call: Any, claims: Collection[str]) -> Any:
 
     conventions = {name: output(answer) for name, answer in call.conventions.items()}
     parts = {name: output(getattr(call, name)) for name in ("expected", "entries", "shape")}
+    if len({*map(id, conventions.values())}) == 1:  # they differ in the sums alone
+        return replace(less, kind="value", conventions={}, because={}, **parts)
     return replace(less, conventions=conventions, **parts)
 
 
