@@ -71,6 +71,12 @@ def _four(array: Array) -> Array:
     return array[(None,) * (4 - array.ndim)]
 
 
+def _alike(*arrays: Array) -> list[Array]:
+    """Return arrays in full along their leading axes, which these libraries want alike."""
+    lead = np.broadcast_shapes(*(x.shape[:-2] for x in arrays))
+    return [x if x.shape[:-2] == lead else np.broadcast_to(x, lead + x.shape[-2:]) for x in arrays]
+
+
 def _widened(array: Array, width: int) -> Array:
     """Return vectors of a width, filled up with zeros."""
     return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, width - array.shape[-1])])
@@ -264,7 +270,8 @@ def _length_first(
             width = max(key.shape[-1], value.shape[-1])
             query, key, value = (_widened(x, width) for x in own)
         causal, offset = given.pop("causal", False), given.pop("offset", 0)
-        given.pop("grouped_heads", None)  # the shapes say it
+        if not given.pop("grouped_heads", False):  # the shapes say it
+            query, key, value = _alike(query, key, value)
         if offset:
             given["mask"] = _seen(query, key, causal, offset, given.get("mask"))
         elif causal:
@@ -275,7 +282,7 @@ def _length_first(
         arrays = (array(_four(x).swapaxes(1, 2)) for x in (query, key, value))
         keywords = {names[name]: x for name, x in given.items()}
         output = function(*arrays, **keywords).swapaxes(1, 2)[..., : own[2].shape[-1]]
-        return _like(output, query)
+        return _like(output, own[0])
 
     taken = {name for name, other in names.items() if _has(function, other)}
     if taken >= {"mask", "causal"}:
@@ -328,7 +335,9 @@ def onnx(function: Function, dtype: str = "float64") -> Function:
     """
 
     def adapter(query: Array, key: Array, value: Array, **given: Any) -> Any:
-        given.pop("grouped_heads", None)  # the shapes say it
+        own = query
+        if not given.pop("grouped_heads", False):  # the shapes say it
+            query, key, value = _alike(query, key, value)
         causal, mask, bias = (given.pop(n, None) for n in ("causal", "mask", "bias"))
         offset = given.pop("offset", 0)
         keywords: dict[str, Any] = {
@@ -349,7 +358,7 @@ def onnx(function: Function, dtype: str = "float64") -> Function:
             keywords["attn_mask"] = np.ascontiguousarray(whole)
         result = function(*arrays, **keywords)
         result = result[0] if isinstance(result, list | tuple) else result
-        return _like(result, query)
+        return _like(result, own)
 
     other = {"mask": "attn_mask", "bias": "attn_mask", "scale": "scale", "soft_cap": "softcap",
              "causal": "is_causal"}  # fmt: skip
@@ -386,7 +395,8 @@ def mlx(function: Function, dtype: str = "float32") -> Function:
         scale: float | None = None,
         grouped_heads: bool = False,
     ) -> Any:
-        arrays = [array(_four(x)) for x in (query, key, value)]
+        full = (query, key, value) if grouped_heads else _alike(query, key, value)
+        arrays = [array(_four(x)) for x in full]
         scale = query.shape[-1] ** -0.5 if scale is None else scale
         if causal and mask is None and bias is None and not offset:
             return _like(function(*arrays, scale=scale, mask="causal"), query)

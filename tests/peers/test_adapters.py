@@ -13,6 +13,8 @@ from tests.peers import peer
 from tests.peers.calls import onnx_run
 
 CALLS = calls()
+# Only PyTorch takes more than four axes.
+FIVE = {call.id for call in CALLS if max(x.ndim for x in call.args) > 4}
 # JAX compiles each call for each shape, which takes longer than all else: some have to do.
 FEW = {"SA016", "SA022", "SA027", "SA038", "SA043", "SA049"}
 SOME = [call for call in CALLS if call.example in FEW]
@@ -38,7 +40,7 @@ def test_pytorch_agrees_and_is_asked_everything_but_the_cap(dtype):
     assert found.code == 0, repr(found)
     capped = {call.id for call in CALLS if "soft_cap" in call.kwargs}
     # Of float16, the largest number is 65504.
-    large = {call.id for call in CALLS if np.abs(call.kwargs["value"]).max() > 65504}
+    large = {call.id for call in CALLS if np.abs(call.args[2]).max() > 65504}
     assert large
     assert len(found.asked) == len(CALLS) - len(capped | (large if dtype == "float16" else set()))
     assert followed(found)["causal where Tq ≠ Tk"] == ["upper-left"]
@@ -54,7 +56,8 @@ def test_jax_and_keras_agree(library, name, some):
     attend = importlib.import_module(name).dot_product_attention
     found = report(adapters.LIKE[library](attend), some, dtype="float32")
     assert found.code == 0, repr(found)
-    assert len(found.asked) == sum("soft_cap" not in call.kwargs for call in some)
+    unasked = FIVE | {call.id for call in some if "soft_cap" in call.kwargs}
+    assert len(found.asked) == len([call for call in some if call.id not in unasked])
     assert followed(found)["a query without keys, by a mask"] == ["uniform"]
 
 
@@ -62,8 +65,10 @@ def test_onnx_agrees():
     peer("onnx")
     with np.errstate(invalid="ignore"):  # where padding is NaN
         found = report(adapters.onnx(onnx_attention), CALLS, dtype="float32")
-    assert found.code == 0, repr(found)
-    assert len(found.asked) == len(CALLS)
+    # It takes the root of the scale, which a negative one has not.
+    negative = {call.id for call in CALLS if call.kwargs.get("scale", 1) < 0}
+    assert {o.id for o in found.outcomes if o.verdict in ("different", "failed")} == negative
+    assert len(found.asked) == len(CALLS) - len(FIVE)
 
 
 LINES = """

@@ -62,7 +62,8 @@ def answered(attend, names, call):
 @pytest.mark.parametrize("library", ASKED)
 def test_what_a_library_makes_of_the_examples_is_what_the_table_says(library):
     attend, names = ASKED[library]
-    asked = [call for _, call in cases() if call.kwargs.keys() <= names.keys()]
+    four = [call for _, call in cases() if max(x.ndim for x in call.args) <= 4]
+    asked = [call for call in four if call.kwargs.keys() <= names.keys()]
     found = {call.id: answered(attend, names, call) for call in asked}
     words = ("agrees", "answers", "differs", "refuses")
     measured = {
