@@ -57,11 +57,10 @@ def attempt(
     makes another call, whose result is of no interest, before this one is made again.
     """
     arrays, judge = contiguous(call, dtype), call.judge(within)
-    if dtype == "float64":  # what was compiled for a narrower dtype must not be used again
-        with contextlib.suppress(Exception):
-            _asked(call, function, contiguous(call, "float32"))
-    with contextlib.suppress(Exception):  # nor what a call with other numbers left behind
-        _asked(_with_other_numbers(call, dtype), function, {})
+    # What a call with other numbers left behind, or was compiled for it, must not be used again.
+    with contextlib.suppress(Exception):
+        narrower = "float32" if dtype == "float64" else dtype
+        _asked(_with_other_numbers(call, narrower), function, {})
     try:
         result = _asked(call, function, arrays)
     except Exception as error:
