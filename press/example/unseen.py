@@ -132,10 +132,11 @@ def not_caught(found: list[public_bugs.Bug]) -> tuple[list[public_bugs.Bug], lis
 
 def about_bugs(every: int, missed: int, impossible: int) -> str:
     """Return how many of the public bugs are not caught."""
+    open_ = f"They miss {missed} that a call could show, and n" if missed else "N"
     return (
         f"- **Some bugs that happened.** Of {every} [public bugs](#examples-public-bugs), the"
-        f" calls catch {every - missed - impossible}. They miss {missed} that a call"
-        f" could show, and no call here can show the other {impossible}."
+        f" calls catch {every - missed - impossible}. {open_}o call here can show the other"
+        f" {impossible}."
     )
 
 
