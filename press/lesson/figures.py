@@ -62,7 +62,6 @@ def load_scripts(
     """Name the scripts of the figures on a page, what they share first."""
     drawings = [node.astext() for node in doctree.findall(nodes.raw)] if doctree else []
     names = sorted({name for drawing in drawings for name in LIVE.findall(drawing)})
-    scripts = [f"live/{name}.js" for name in ("live", *names) if names]
-    if any("data-sheet=" in drawing for drawing in drawings):
-        scripts.append("sheet.js")
-    context["figure_scripts"] = scripts
+    others = [name for name in ("own", "sheet") if any(f"data-{name}=" in one for one in drawings)]
+    scripts = [f"live/{name}.js" for name in ("live", *names) if names or "own" in others]
+    context["figure_scripts"] = [*scripts, *(f"{name}.js" for name in others)]
