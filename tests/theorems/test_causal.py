@@ -325,7 +325,8 @@ class TestTwoLayersOrder:
 
     @given(SEEDS, st.integers(3, 4), st.integers(1, 3))
     def test_for_inputs_and_matrices_drawn_at_random(self, seed, T, width):
-        x, w = drawn(seed, T, width) / 2, [matrices(seed + k, width) for k in (1, 2)]
+        # Halved: weights of large scores round to 0 or 1, and a difference goes with them.
+        x, w = drawn(seed, T, width) / 2, [np.array(matrices(seed + k, width)) / 2 for k in (1, 2)]
         last = causal(causal(x, w[0]), w[1])[-1]
         for order in permutations(T):
             if (order != np.arange(T)).any():
