@@ -151,6 +151,8 @@ def _strip(page: Page, below: int) -> None:
     unwanted += main.xpath(".//section[dl[@class='map']]")  # the contents are the map
     if page.is_example:  # what one does with it at a desk, and what another page says, too
         unwanted += main.xpath(".//section[@id='test' or @id='slips']")
+        of_record = ".//div[contains(@class, 'record')]"
+        unwanted += main.xpath(f"{of_record}/p | {of_record}//summary")
         unwanted += [
             one
             for name in main.xpath(".//dl[@class='simple']/dt")

@@ -5,7 +5,7 @@ when Sphinx reads the stub, so that search, links and objects.inv treat it like 
 """
 
 import html
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -77,7 +77,7 @@ def status(data: Mapping[str, Any]) -> list[nodes.Node]:
     count, _, near = agreement(data).partition(", ")
     return [
         nodes.strong("", f"✓ {count} agree"),
-        *powers(f" with the library in this build, {near}"),
+        *powers(f" with the library, {near}"),
     ]
 
 
@@ -92,7 +92,6 @@ def card(
     if data.get("withdrawn"):
         tests = []
     facts: dict[str, list[nodes.Node]] = {
-        "Status": status(data),
         "Superseded by": [nodes.Text(one) for one in newer],
         "Supersedes": [nodes.Text(data["supersedes"] or "")],
         "Since": [
@@ -104,17 +103,16 @@ def card(
         "Tested in": [
             raw(", ".join(f'<a href="../{page}.html#{at}">{what}</a>' for page, at, what in tests))
         ],
-        "Address": [raw(copied(f"{base}/{name}/"))],
         "Citation": [raw(copied(load(name).citation))],
     }
-    listed = nodes.definition_list()
-    for term, content in facts.items():
-        if "".join(node.astext() for node in content):
-            listed += nodes.definition_list_item(
-                "",
-                nodes.term("", term),
-                nodes.definition("", nodes.paragraph("", "", *content)),
-            )
+    open_ = " open" if newer else ""
+    record = [
+        nodes.paragraph("", "", *status(data)),
+        raw(f"<p>{copied(f'{base}/{name}/')}</p>"),
+        raw(f"<details{open_}><summary>Citation, lesson and tests</summary>"),
+        listed(facts),
+        raw("</details>"),
+    ]
     named = raw(
         f'<span class="number" aria-hidden="true">{name}</span>{beside(name, pages)}'
         f'<h1><span class="unseen">{name}: </span>{curled(title)}</h1>'
@@ -122,8 +120,22 @@ def card(
     return [
         nodes.container("", named, classes=["card"]),
         nodes.paragraph("", "", *prose(curled(data["why"])), classes=["why"]),
-        nodes.container("", listed, classes=["card", "record"]),
+        nodes.container("", *record, classes=["card", "record"]),
     ]
+
+
+def listed(facts: Mapping[str, Sequence[nodes.Node]]) -> nodes.definition_list:
+    """Return facts by their names; one of which nothing is said is left out."""
+    items = [
+        nodes.definition_list_item(
+            "",
+            nodes.term("", term),
+            nodes.definition("", nodes.paragraph("", "", *content)),
+        )
+        for term, content in facts.items()
+        if "".join(node.astext() for node in content)
+    ]
+    return nodes.definition_list("", *items)
 
 
 def copied(text: str) -> str:

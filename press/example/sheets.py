@@ -97,7 +97,8 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
         drawn += [f'<details class="one"{is_open}>{title}{body}</details>' for body in bodies]
     if not drawn:
         return []
-    return [section("on-one-sheet", raw("".join(drawn)), title=[nodes.Text("On one sheet")])]
+    name = nodes.inline("", "On one sheet", classes=["unseen"])
+    return [section("on-one-sheet", raw("".join(drawn)), title=[name])]
 
 
 def numbered(number: int, sheet: Sheet) -> str:

@@ -220,6 +220,25 @@ def test_one_press_shows_the_arithmetic_where_one_looks(opened: Any, reader: Any
     assert page.evaluate("scrollY") == before
 
 
+@pytest.mark.parametrize(
+    ("reader", "array", "says"),
+    [({}, "weights", "16.9188 ÷ 22.0321 ≈ 0.7679"), (PHONE, "query", "1 × 1 + 1 × 0 + 1 × 1 = 2")],
+    ids=["wide", "phone"],
+)
+def test_it_answers_in_the_first_window_of_its_page(
+    opened: Any, reader: Any, array: str, says: str
+) -> None:
+    page = opened("SA037", **reader)
+    cell = page.locator(f'td[data-array="{array}"][data-at="1,0"]').first
+    box = cell.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)  # does not scroll
+    assert says in page.locator(".said").first.inner_text()
+    told, height = page.locator(".told").first.bounding_box(), page.viewport_size["height"]
+    assert box["y"] + box["height"] <= told["y"]
+    assert told["y"] + told["height"] <= height
+    assert page.evaluate("scrollY") == 0
+
+
 def test_a_number_leads_back_to_the_inputs_and_on_to_the_output(opened: Any) -> None:
     page = opened("SA037")
     lines = [press(page, "output", "1,0")]
