@@ -83,8 +83,8 @@ const bookChecker = (() => {
     const found = verdict.found, count = array.values.length, name = found && found.convention;
     const follows = name ? [" It follows the convention ", make("b", {}, name), "."] : [];
     const slip = verdict.slips && verdict.slips.length && !verdict.right ? [
-      ` It is what the slip${verdict.slips.length > 1 ? "s " : " "}`, listed(verdict.slips.map((id) => make("b", {}, id)), " or "),
-      verdict.slips.length > 1 ? " give." : " gives."] : [];
+      ` That is consistent with the slip${verdict.slips.length > 1 ? "s " : " "}`, listed(verdict.slips.map((id) => make("b", {}, id)), " or "),
+      ". One call cannot prove it."] : [];
     if (verdict.state === "kind") {
       return answer.boolean ? say("✗", "Numbers, where True and False are expected.", " A mask of numbers means something else: it is added to the scores.")
         : say("✗", "True and False, where numbers are expected.");

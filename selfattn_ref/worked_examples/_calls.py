@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import selfattn_ref
+from selfattn_ref.worked_examples._capabilities import reduced
 from selfattn_ref.worked_examples._claims import claimed, lacking
 from selfattn_ref.worked_examples._comparison import (
     Agreement,
@@ -143,9 +144,11 @@ class Call:
         """Return whether the signature of a function has every keyword of this call.
 
         One that does not say what it takes, as those with ``**keywords`` and many written in C,
-        takes all options; what is a capability has to be in the signature.
+        takes all options. What is a capability it is asked for in other words if they are not in
+        its signature: heads are repeated, and a window becomes a mask.
         """
-        return not lacking(self.kwargs, claimed(function))
+        claims = claimed(function)
+        return not lacking(reduced(self, claims or ()).kwargs, claims)
 
     def test(
         self, function: Callable[..., Any], *, within: Tolerance | float | None = None
@@ -194,7 +197,11 @@ class Call:
         >>> load("SA005").calls[0].test(softmax)
         SA005 checked: softmax(x) agrees (5 numbers, ...)
         """
-        missing = lacking(self.kwargs, claimed(function))
+        claims = claimed(function)
+        less: Call = reduced(self, claims or ())
+        if less is not self:
+            return less.test(function, within=within)
+        missing = lacking(self.kwargs, claims)
         if missing:
             name = getattr(function, "__name__", "the function")
             raise SkipTest(f"{name} takes no {', '.join(missing)}")

@@ -37,7 +37,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add = call.add_argument
     add("--like", choices=adapters.LIKE, help="as the attention of this library is")
     add("--rename", metavar="NAME=YOURS", action="append", default=[],
-        help="what a keyword is called by yours, such as mask=attn_mask")  # fmt: skip
+        help="what keywords are called by yours: mask=attn_mask,causal=is_causal")  # fmt: skip
     add("--layout", choices=("BHTD", "BTHD"), help="always with four axes, in this order")
     add("--has", metavar="NAMES", help="what it can do without a keyword, such as grouped_heads")
     add("--convert", metavar="MODULE:FUNCTION",
@@ -52,12 +52,16 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     add("--xfails", metavar="FILE", help="ids that are expected to differ, one a line; # comments")
     told = command.add_argument_group("what is written")
     add = told.add_argument
+    add("--verbose", action="store_true", help="a line for each call, not only for what is wrong")
     add("--json", metavar="FILE", help="the report as JSON; - is the standard output")
     add("--junit", metavar="FILE", help="the report as JUnit's XML")
 
 
 def check(given: argparse.Namespace) -> int:
-    """Run the command, print a line for each call and a summary, and return the exit code."""
+    """Run the command, print what is wrong and a summary, and return the exit code.
+
+    The calls of a single example have a line each.
+    """
     if ":" in given.id:
         raise CannotRunError(f"the id comes before the function, as in: check all {given.id}")
     known = {*OPTIONS, *CAPABILITIES}
@@ -71,6 +75,7 @@ def check(given: argparse.Namespace) -> int:
         raise CannotRunError(error) from None
     tested = adapted(given, has)
     quiet = given.json == "-"
+    each = given.verbose or given.id not in ("all", "examples", "generated")
     found = report(
         tested,
         calls,
@@ -81,10 +86,9 @@ def check(given: argparse.Namespace) -> int:
         dtype="float32" if given.dtype == "bfloat16" else given.dtype,
         whole=given.id == "all",
         name=given.target,
-        tell=_Teller(quiet),
+        tell=(teller := _Teller(quiet, each)),
     )
-    if sys.stderr.isatty() and not sys.stdout.isatty():
-        print(file=sys.stderr)  # after the progress
+    teller.clear()
     if not quiet:
         print(found)
         _hint(found, given)
@@ -131,7 +135,8 @@ def adapted(given: argparse.Namespace, has: tuple[str, ...] = ()) -> Callable[..
         if given.layout:
             function = adapters.in_layout(function, given.layout)
         if given.rename:
-            names = dict(pair.split("=", 1) for pair in given.rename)
+            pairs = [pair for several in given.rename for pair in several.split(",")]
+            names = dict(pair.split("=", 1) for pair in pairs)
             function = adapters.renamed(function, **names)
         return adapters.having(function, *has) if has else function
     except (TypeError, ValueError) as error:
@@ -185,18 +190,28 @@ def found(target: str) -> Callable[..., Any]:
 
 
 class _Teller:
-    """Prints a line for each call, and on a terminal how far it has come."""
+    """Prints a line for each call or for what is wrong, and on a terminal how far it has come."""
 
-    def __init__(self, quiet: bool) -> None:
-        self.quiet, self.count = quiet, 0
-        self.progress = sys.stderr.isatty() and not sys.stdout.isatty()
+    def __init__(self, quiet: bool, each: bool) -> None:
+        self.quiet, self.each, self.count = quiet, each, 0
+        self.progress = sys.stderr.isatty() and not (each and sys.stdout.isatty())
+
+    def clear(self) -> None:
+        """Take away what says how far it has come."""
+        if self.progress:
+            print(f"\r{'':60}\r", end="", file=sys.stderr, flush=True)
 
     def __call__(self, outcome: Outcome) -> None:
         self.count += 1
+        wrong = outcome.verdict not in ("right", "not asked", "skipped")
+        if not self.quiet and (self.each or wrong):
+            self.clear()
+            self.tell(outcome)
         if self.progress:
             print(f"\r{self.count} calls, {outcome.id:40}", end="", file=sys.stderr, flush=True)
-        if self.quiet:
-            return
+
+    def tell(self, outcome: Outcome) -> None:
+        """Print the line of a call, and what differs."""
         words = "checked" if outcome.verdict == "right" else outcome.verdict
         words = "differs" if words == "different" else words
         if "\n" in outcome.detail or outcome.detail.startswith(" "):

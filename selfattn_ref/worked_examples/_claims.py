@@ -57,7 +57,8 @@ def suggestions(names: Iterable[str], claims: Collection[str] | None) -> list[st
         if name in names and other in claims
     }
     hints = [f"--rename {name}={other}" for name, other in found.items()]
-    if {"attn_mask", "is_causal"} <= set(claims):
+    foreign = {other for others in _OTHER_NAMES.values() for other in others} & set(claims)
+    if {"attn_mask", "is_causal"} <= foreign <= {"attn_mask", "is_causal", "enable_gqa"}:
         return ["--like torch"]
     if "is_causal" in claims and {"mask", "bias"} <= set(claims):
         return ["--like jax", *hints]

@@ -42,7 +42,7 @@ BARE = "conventions: none to tell\nrefusals: not asked (--refusals)\n"
 
 class TestCheck:
     def test_what_agrees_has_a_line_each_and_the_code_0(self, run):
-        code, out, err = run("check", "examples", "mine:right")
+        code, out, err = run("check", "examples", "mine:right", "--verbose")
         *lines, numbers, conventions, refusals = out.splitlines()
         assert (code, err) == (0, "")
         said = [f"{call} checked: {call.written} " for call in CALLS]
@@ -53,7 +53,7 @@ class TestCheck:
         assert refusals == "refusals: not asked (--refusals)"
 
     def test_all_are_the_examples_and_the_generated_cases(self, run):
-        code, out, _ = run("check", "all", "mine:right")
+        code, out, _ = run("check", "all", "mine:right", "--verbose")
         assert code == 0
         asked = re.findall(r"^(\S+) checked: ", out, re.M)
         assert asked[: len(CALLS)] == [call.id for call in CALLS]
@@ -117,7 +117,7 @@ class TestCheck:
             f"{len(lacking)} calls not asked. Perhaps --rename mask=attn_mask."
         )
         code, out, _ = run(
-            "check", "examples", "mine:named_otherwise", "--rename", "mask=attn_mask"
+            "check", "examples", "mine:named_otherwise", "--rename", "mask=attn_mask", "--verbose"
         )
         assert code == 0
         assert "mine:named_otherwise takes no bias, soft_cap, causal and offset: " in out
@@ -127,6 +127,19 @@ class TestCheck:
             "mine:as_torch takes no mask and causal: 2 calls not asked. Perhaps --like torch."
             in out
         )
+
+        # Whose keywords have other names than PyTorch's is told these.
+        code, out, _ = run("check", "SA016", "mine:as_nobody")
+        assert "Perhaps --rename mask=attn_mask and --rename causal=is_causal." in out
+        several = "mask=attn_mask,causal=is_causal,scale=softmax_scale"
+        assert run("check", "SA016", "mine:as_nobody", "--rename", several)[0] == 0
+
+    def test_only_what_is_wrong_has_a_line_if_all_are_asked(self, run):
+        code, out, _ = run("check", "examples", "mine:plain")
+        assert code == 0
+        assert not re.search(r"^SA", out, re.M)
+        out = run("check", "examples", "mine:wrong", "--require", OPTIONS)[1]
+        assert {*re.findall(r"^SA\d+-\d+ (\w+)", out, re.M)} == {"differs"}
 
     def test_what_is_required_has_to_be_asked(self, run):
         code, out, _ = run("check", "examples", "mine:plain", "--require", "mask,causal")
@@ -262,7 +275,7 @@ class TestCheck:
 
     def test_so_is_one_that_returns_several(self, run):
         chosen = ("--function", "scaled_dot_product_attention_vjp", "--require", "mask")
-        code, out, _ = run("check", "all", "mine:gradients", *chosen)
+        code, out, _ = run("check", "all", "mine:gradients", *chosen, "--verbose")
         assert code == 0
         assert "d_output, mask) follows the convention zeros (18 numbers" in out
         assert "d_output) agrees (27 numbers" in out

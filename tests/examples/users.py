@@ -74,6 +74,10 @@ def as_torch(query, key, value, attn_mask=None, is_causal=False):
     return right(query, key, value, mask=attn_mask, causal=is_causal)
 
 
+def as_nobody(q, k, v, *, attn_mask=None, softmax_scale=None, is_causal=False):
+    return right(q, k, v, mask=attn_mask, scale=softmax_scale, causal=is_causal)
+
+
 def length_first(query, key, value, **keywords):
     assert query.ndim == 4
     output = right(*(x.swapaxes(1, 2) for x in (query, key, value)), **keywords)

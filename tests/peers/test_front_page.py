@@ -26,5 +26,4 @@ def test_the_command_runs(tmp_path):
     start = len(command) - command[::-1].index("python")
     done = run(tmp_path, *command[start + 1 :])  # after python -m
     assert done.returncode == 0, done.stdout
-    assert "SA016-1 checked: " in done.stdout
-    assert "G1-17x17 checked: " in done.stdout
+    assert re.search(r"^numbers: \d+ calls of \d+ examples: \d+ right", done.stdout, re.M)
