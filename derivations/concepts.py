@@ -15,18 +15,20 @@ from derivations.algebra import (
     dot_products,
     exponential,
     logarithm,
+    matrix_sum,
     mean,
     population_variance,
     product,
     require,
     rows,
     softmax,
+    times,
     total,
     transpose,
 )
 from derivations.attention import roles, weights_of
 from derivations.kinds import Expected, Inputs, derivation
-from derivations.recording import because, step
+from derivations.recording import Words, because, step
 
 
 @derivation
@@ -130,10 +132,7 @@ def which_word_told_you(inputs: Inputs) -> Expected:
             f"total_{sense}": total(powers),
             f"weights_{sense}": weights,
             f"context_{sense}": context,
-            f"added_{sense}": [
-                [x + heard for x, heard in zip(*pair, strict=True)]
-                for pair in zip(words, context, strict=True)
-            ],
+            f"added_{sense}": matrix_sum(words, context),
             f"average_{sense}": [mean(axis) for axis in transpose(words)],
         }
     return expected
@@ -157,6 +156,42 @@ def average_that_drowns(inputs: Inputs) -> Expected:
         for name, value in zip(names, found, strict=True):
             expected[name].append(value)
     return expected
+
+
+@derivation
+def one_sentence_without_parameters(inputs: Inputs) -> Expected:
+    words = rows(inputs["embeddings"], inputs["sentence"])
+    weights, context = parameter_free(words)
+    return {
+        "scores": dot_products(words, words),
+        "weights": weights,
+        "context": context,
+        "added": matrix_sum(words, context),
+        "average": [mean(axis) for axis in transpose(words)],
+    }
+
+
+@derivation
+def nudges_of_one_matrix(inputs: Inputs) -> Expected:
+    sentences = [rows(inputs["embeddings"], inputs[f"sentence_{s}"]) for s in ("river", "rates")]
+    matrix = inputs["start"]
+    found: Expected = {"heard": [], "loss": [], "gradient": []}
+    for _ in range(1 + 6):  # before the first step, and after each
+        heard, slopes = [], []
+        for words in sentences:
+            bank = words[1]
+            asks = product([bank], matrix)[0]
+            *others, clue = softmax([dot(asks, word, Words("score")) for word in words])
+            heard.append(clue)
+            # Along a score, -ln of the last weight has that weight as slope, less 1 for the last.
+            toward = product([[*others, clue - 1]], words)[0]
+            slopes.append([[x * slope for slope in toward] for x in bank])
+        found["heard"].append(heard)
+        found["loss"].append(-total([logarithm(weight) for weight in heard]))
+        found["gradient"].append(matrix_sum(*slopes))
+        learned = matrix
+        matrix = matrix_sum(matrix, times(found["gradient"][-1], -inputs["rate"]))
+    return {**found, "gradient": found["gradient"][0], "learned": learned}
 
 
 @derivation

@@ -1017,6 +1017,42 @@ def sa059(lib, given):
     return {"scores": scores} | dict(zip(names, zip(*found, strict=True), strict=True))
 
 
+def sa060(lib, given):
+    words = given["embeddings"][given["sentence"]]
+    scores = lib.dot_similarity(words)
+    context = lib.self_attention(words, *[np.eye(2)] * 3, scale=1.0)
+    return {
+        "scores": scores,
+        "weights": lib.attention_weights(scores),
+        "context": context,
+        "added": words + context,
+        "average": words.mean(axis=0),
+    }
+
+
+def sa061(lib, given):
+    return sa060(lib, given)
+
+
+def sa062(lib, given):
+    matrix, found = given["start"].astype(float), []
+    for _ in range(1 + 6):  # before the first step, and after each
+        heard, gradient = [], 0
+        for sense in ("river", "rates"):
+            words = given["embeddings"][given[f"sentence_{sense}"]]
+            bank, last = words[1:2], np.eye(len(words))[:, -1:]
+            weight = lib.scaled_dot_product_attention(bank @ matrix, words, last, scale=1.0)
+            slopes = lib.scaled_dot_product_attention_vjp(
+                bank @ matrix, words, last, -1 / weight, scale=1.0
+            )
+            heard.append(weight[0, 0])
+            gradient += bank.T @ slopes[0]
+        found.append((heard, -np.log(heard).sum(), gradient, matrix))
+        matrix = matrix - given["rate"] * gradient
+    heard, loss, gradients, matrices = zip(*found, strict=True)
+    return {"heard": heard, "loss": loss, "gradient": gradients[0], "learned": matrices[-1]}
+
+
 def sa080(lib, given):
     attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
     pairs = itertools.combinations(OPTIONS, 2)

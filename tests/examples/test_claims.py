@@ -298,6 +298,22 @@ CLAIMS = {
             rtol=1e-15,
         )
     ),
+    "SA060: both banks hear the same, less clearly than the average": lambda x: (
+        np.array_equal(x["context"][1], x["context"][6])
+        and x["weights"][1, 4] == x["weights"][1, 9]
+        and 0 < np.subtract(*x["context"][1]) < np.subtract(*x["average"])
+    ),
+    "SA061: the clues tie, and attention leans less than the average": lambda x: (
+        x["weights"][1, 4] == x["weights"][1, 7] == x["weights"][1].max()
+        and 0 < np.subtract(*x["context"][1]) < 0.8 * np.subtract(*x["average"])
+    ),
+    "SA062: each step lowers the loss; every row turns alike, away from unclear": lambda x: (
+        (np.diff(x["loss"]) < 0).all()
+        and np.allclose(x["loss"], -np.log(x["heard"]).sum(axis=1), rtol=1e-14)
+        and x["heard"][-1].min() > 3 * x["heard"][0].max()
+        and np.ptp(x["learned"] - np.eye(3), axis=0).max() < 1e-15
+        and (np.sign(x["learned"] - np.eye(3)) == [1, 1, -1]).all()
+    ),
     "SA080: every pair of options gives another result": lambda x: (
         len({value.tobytes() for name, value in x.items() if name.startswith("output")}) == 11
     ),
@@ -434,7 +450,9 @@ class TestClaims:
             ("SA016", "SA034"): "value",
             ("SA024", "SA025"): "words embeddings",
             ("SA036", "SA037"): "words sentence_money sentence_river",
-            ("SA058", "SA059"): "axes",
+            ("SA058", "SA059", "SA060", "SA061"): "axes",
+            ("SA058", "SA060"): "words embeddings",
+            ("SA058", "SA062"): "words sentence_river sentence_rates",
         }
         for (one, *others), names in shared.items():
             for name, other in itertools.product(names.split(), others):
@@ -449,6 +467,7 @@ class TestClaims:
             load("SA037").inputs["embeddings"][:, :2], load("SA036").inputs["embeddings"]
         )
         pair, alone = load("SA058"), load("SA059")
+        assert np.array_equal(load("SA062").inputs["embeddings"][:, :2], pair.inputs["embeddings"])
         assert np.array_equal(pair.inputs["embeddings"][[1, 3, 2]], alone.inputs["embeddings"])
         # Three words of "The bank of the river" say nothing.
         assert alone.expected["total"][1] == pair.expected["total_river"]
