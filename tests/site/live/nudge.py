@@ -7,14 +7,14 @@ from selfattn_ref.worked_examples import load
 
 
 def banks(numbers):
-    """Bank is the query times M, the words are keys; what it hears is the weight of the first."""
-    given = load("SA037").inputs
-    first, loss, slopes, heard = np.eye(3)[:, :1], 0.0, np.zeros((3, 3)), []
-    for sense in ("money", "river"):
+    """Bank is the query times M, the words are keys; what it hears is the weight of the last."""
+    given = load("SA062").inputs
+    last, loss, slopes, heard = np.eye(5)[:, 4:], 0.0, np.zeros((3, 3)), []
+    for sense in ("river", "rates"):
         rows = given["embeddings"][given[f"sentence_{sense}"]]
         query = rows[1:2] @ np.reshape(numbers, (3, 3))
-        weight = scaled_dot_product_attention(query, rows, first, scale=1)
-        back = scaled_dot_product_attention_vjp(query, rows, first, -1 / weight, scale=1)
+        weight = scaled_dot_product_attention(query, rows, last, scale=1)
+        back = scaled_dot_product_attention_vjp(query, rows, last, -1 / weight, scale=1)
         loss -= float(np.log(weight[0, 0]))
         slopes += rows[1:2].T @ back[0]
         heard.append(weight[0, 0])
