@@ -213,6 +213,26 @@ def two_banks_with_roles(inputs: Inputs) -> Expected:
 
 
 @derivation
+def asks_is_found_by_gives(inputs: Inputs) -> Expected:
+    query, key, value = roles(inputs, inputs["embeddings"])
+    expected: Expected = {"query": query, "key": key, "value": value}
+    for name in ("river", "rates", "paid", "both"):
+        sentence = inputs[f"sentence_{name}"]
+        scores = dot_products(rows(query, sentence), rows(key, sentence))
+        scaled_scores = divided_by_root(scores, len(key[0]))
+        weights = [softmax(row) for row in scaled_scores]
+        output = product(weights, rows(value, sentence))
+        if name in ("river", "rates"):
+            expected |= {f"scores_{name}": scores, f"scaled_scores_{name}": scaled_scores}
+        expected |= {
+            f"weights_{name}": weights,
+            f"output_{name}": output,
+            f"added_{name}": matrix_sum(rows(inputs["embeddings"], sentence), output),
+        }
+    return expected
+
+
+@derivation
 def roles_of_one_word(inputs: Inputs) -> Expected:
     return {
         role: product([inputs["embedding"]], inputs[f"w_{role}"])[0]

@@ -1053,6 +1053,24 @@ def sa062(lib, given):
     return {"heard": heard, "loss": loss, "gradient": gradients[0], "learned": matrices[-1]}
 
 
+def sa063(lib, given):
+    computed = dict(zip(ROLES, projected(given), strict=True))
+    for name in ("river", "rates", "paid", "both"):
+        words = given["embeddings"][given[f"sentence_{name}"]]
+        query, key, _ = projected(given | {"embeddings": words})
+        scaled = lib.scaled_scores(query, key)
+        output = lib.self_attention(words, *matrices(given))
+        if name in ("river", "rates"):
+            scores = lib.scaled_scores(query, key, scale=1.0)
+            computed |= {f"scores_{name}": scores, f"scaled_scores_{name}": scaled}
+        computed |= {
+            f"weights_{name}": lib.attention_weights(scaled),
+            f"output_{name}": output,
+            f"added_{name}": words + output,
+        }
+    return computed
+
+
 def sa080(lib, given):
     attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
     pairs = itertools.combinations(OPTIONS, 2)

@@ -314,6 +314,14 @@ CLAIMS = {
         and np.ptp(x["learned"] - np.eye(3), axis=0).max() < 1e-15
         and (np.sign(x["learned"] - np.eye(3)) == [1, 1, -1]).all()
     ),
+    "SA063: bank becomes clear, plainly one thing, except with both clues": lambda x: (
+        max(x[f"added_{name}"][1, 2] for name in ("river", "rates", "both")) < 0.2
+        and x["weights_river"][1, 4] > 0.8 > x["weights_rates"][1, 4] > 0.7
+        and x["added_river"][1, 1] > 2.5 * x["added_river"][1, 0]
+        and x["added_rates"][1, 0] > 2.5 * x["added_rates"][1, 1]
+        and x["weights_paid"][6, 9] > 4 * x["weights_paid"][6, 1]
+        and x["weights_both"][1, 4] == x["weights_both"][1, 7]
+    ),
     "SA080: every pair of options gives another result": lambda x: (
         len({value.tobytes() for name, value in x.items() if name.startswith("output")}) == 11
     ),
@@ -453,6 +461,8 @@ class TestClaims:
             ("SA058", "SA059", "SA060", "SA061"): "axes",
             ("SA058", "SA060"): "words embeddings",
             ("SA058", "SA062"): "words sentence_river sentence_rates",
+            ("SA037", "SA063"): "w_query w_key",
+            ("SA062", "SA063"): "axes sentence_river sentence_rates",
         }
         for (one, *others), names in shared.items():
             for name, other in itertools.product(names.split(), others):
@@ -467,7 +477,9 @@ class TestClaims:
             load("SA037").inputs["embeddings"][:, :2], load("SA036").inputs["embeddings"]
         )
         pair, alone = load("SA058"), load("SA059")
-        assert np.array_equal(load("SA062").inputs["embeddings"][:, :2], pair.inputs["embeddings"])
+        nudged = load("SA062").inputs
+        assert np.array_equal(nudged["embeddings"][:, :2], pair.inputs["embeddings"])
+        assert np.array_equal(nudged["embeddings"], load("SA063").inputs["embeddings"][:7])
         assert np.array_equal(pair.inputs["embeddings"][[1, 3, 2]], alone.inputs["embeddings"])
         # Three words of "The bank of the river" say nothing.
         assert alone.expected["total"][1] == pair.expected["total_river"]
