@@ -53,7 +53,15 @@ NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
 @pytest.fixture
 def opened(visit):
     """Return a function that opens a page with a figure, the first of them if none is named."""
-    return lambda name, path=None, **how: visit(path or everywhere(name)[0][0], **how)
+
+    def page(name, path=None, **how):
+        page = visit(path or everywhere(name)[0][0], **how)
+        fold = page.locator(f'details:not([open]):has([data-live="{name}"]) > summary')
+        if fold.count():  # an address has opened it already
+            fold.press("Enter")
+        return page
+
+    return page
 
 
 def everywhere(name):

@@ -400,6 +400,7 @@ const bookFigures = (() => {
       } catch { // such as row 1.5
         this.put(structuredClone(this.start));
       }
+      for (let fold = this.root; (fold = fold.parentNode.closest("details"));) fold.open = true;
       this.root.closest("figure").scrollIntoView();
     }
   }
