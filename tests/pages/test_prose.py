@@ -12,7 +12,6 @@ EVERY_PAGE = pytest.mark.parametrize("page", pages(), ids=relative)
 QUOTED = {
     "an input": {
         "concepts/why-parameters": "0.01 0.3",
-        "concepts/queries-keys-values": "0.1 0.2 0.3 0.4 0.5 0.7",
         "analogies/party": "0.15 0.3 0.4 1.9",
         "analogies/cat-walks-by-the-bank": "0.2 0.3 0.45 1.3 1.95",
         "scaling/other-scalings": "0.99",

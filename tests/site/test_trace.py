@@ -21,7 +21,7 @@ ANSWERS = {
     "causal/padding-and-empty-rows": 10, "causal/perplexity": 3,
     "causal/what-the-mask-guarantees": 7, "concepts/all-at-once": 17,
     "concepts/attention-equation": 11, "concepts/embeddings": 4, "concepts/mixing-words": 14,
-    "concepts/queries-keys-values": 25, "concepts/similarity": 7, "concepts/why-parameters": 4,
+    "concepts/queries-keys-values": 21, "concepts/similarity": 7, "concepts/why-parameters": 4,
     "concepts/why-softmax": 3, "index": 2, "reference/misconceptions": 1,
     "scaling/checking-by-experiment": 2, "scaling/other-scalings": 2, "scaling/saturation": 7,
     "scaling/variance-of-a-dot-product": 14,
@@ -156,11 +156,11 @@ def test_a_step_has_an_address(opened: Any, example: str, at: str) -> None:
 
 def test_a_number_of_a_lesson_leads_to_its_step(opened: Any) -> None:
     page = opened("concepts/queries-keys-values.html")
-    page.locator("table[data-array=weights_money] .entry").nth(3).click()
+    page.locator("table[data-array=added_rates] .entry").nth(3).click()
     page.locator(".trace small a").click()
-    page.wait_for_url("**/SA037/index.html#weights_money.1.0")
+    page.wait_for_url("**/SA063/index.html#added_rates.1.0")
     page.locator(".trace").wait_for()
-    assert "weights_money[1, 0] = 0.7679" in page.locator(".trace").inner_text()
+    assert "added_rates[1, 0] = 2.6208" in page.locator(".trace").inner_text()
 
 
 @pytest.mark.parametrize("after", ["#weights.9.9", "#weights.1", "#%", "#.1.1", "#weights[1,2]"])
