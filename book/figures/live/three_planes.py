@@ -9,7 +9,7 @@ from book.figures.live import Live
 from selfattn_ref import attention_weights, scaled_scores
 
 LIMITS = (-1.2, 3.2, -1.2, 3.2)  # of a plane: money, then water
-REACH = (-1.0, 3.0)  # of what is dragged
+REACH = (-1.0, 2.7)  # of what is dragged, so that names stay inside
 TICKS = [(float(at), str(at)) for at in range(4)]
 NARROW, TALL, LOW = 22.0, 40.0, 46.0  # room beside, above and below a plane
 DOWN = 62.0  # how far the ribbons run
