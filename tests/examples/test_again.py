@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import selfattn_ref
-from selfattn_ref.worked_examples import WorkedExampleMismatch, load
+from selfattn_ref.worked_examples import WorkedExampleMismatch, generated, load
 from selfattn_ref.worked_examples._layouts import contiguous
 from tests.examples.each import IN_USE, each
 from tests.support import loops
@@ -124,7 +124,12 @@ class TestAgainAndInOtherMemory:
         assert CAUSAL.taken_by(lambda query, key, value, causal: None)
         assert CAUSAL.taken_by(lambda *args, **keywords: None)
 
-    def test_a_capability_has_to_be_in_the_signature(self):
+    def test_a_capability_that_is_not_in_the_signature_is_asked_for_in_other_words(self):
         call = replace(CAUSAL, arguments={**CAUSAL.arguments, "window": (1, None)})
-        assert not call.taken_by(lambda *args, **keywords: None)
         assert call.taken_by(lambda query, key, value, *, window, causal: None)
+        assert call.taken_by(lambda *args, **keywords: None)  # which takes a mask
+        assert not call.taken_by(lambda query, key, value, *, causal: None)
+        window = generated.load("G1-63x63-packed-window-sums").call
+        assert window.test(attend).entries == len(window.entries["output"])
+        with pytest.raises(WorkedExampleMismatch):
+            window.test(lambda query, key, value, *, mask: attend(query, key, value))
