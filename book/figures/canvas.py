@@ -7,7 +7,7 @@ put where nothing stands, and a drawing whose texts overlap is refused.
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache
 from html import escape
@@ -280,6 +280,27 @@ class Canvas:
         """Fill a cell of a table and write its number; `also` is a class of both."""
         self.rectangle(box, f"{look} {also}".rstrip(), strength)
         self.text(*box.middle, text, f"cell {also}".rstrip(), anchor="middle", size=size)
+
+    def cells(self, strengths: Array, place: Callable[[Any], Array], look: str) -> None:
+        """Fill the cells of a matrix, as strongly as its numbers from 0 to 1 say, in steps of .04.
+
+        `place` takes (column, row) to where that corner is. Cells of one strength are one path,
+        and so are neighbors in a row.
+        """
+        runs: dict[int, list[str]] = {}
+        for i, row in enumerate(np.round(25 * strengths).astype(int).tolist()):
+            j = 0
+            for strength, run in itertools.groupby(row):
+                first, j = j, j + len(list(run))
+                left, top, right, bottom = place([(first, i), (j, i + 1)]).round(1).flat
+                wide, tall = short(right - left), short(bottom - top)
+                way = f"M{short(left)} {short(top)}h{wide}v{tall}h-{wide}z"
+                runs.setdefault(strength, []).append(way)
+        for strength, steps in sorted(runs.items()):
+            self._shapes.append(
+                f'<path class="{look} cells" fill-opacity="{strength / 25:g}" '
+                f'd="{"".join(steps)}"/>'
+            )
 
     def box(self, spot: Spot, text: str, size: float = NAME, bold: bool = False) -> Box:
         """Return the room that a text takes, as a browser counts it: from ascender to descender."""

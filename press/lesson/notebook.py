@@ -226,6 +226,11 @@ class Writer:
         if drawing is None:
             logger.warning("a figure without a drawing", location=figure)
             return
+        if text.startswith('<div class="drawing plot"'):  # running the cell draws it anew
+            data = {"image/svg+xml": picture(drawing[2]), "text/plain": html.unescape(drawing[1])}
+            self.cells[-1].outputs.append(new_output("display_data", data=data))
+            self.say(said)
+            return
         name = f"{figure['ids'][0]}.svg"
         coded = base64.b64encode(picture(drawing[2]).encode()).decode()
         self.attached[name] = {"image/svg+xml": coded}
@@ -322,8 +327,9 @@ def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
     question = question_of(app.env, page)
     writer.say(question and f"*{question}*", work.sentence())
     writer.end()
+    plots = any("matplotlib" in part.astext() for part in doctree.findall(nodes.literal_block))
     writer.cells += [
-        install_cell(install(base_of(app.config))),
+        install_cell(install(base_of(app.config)) + " matplotlib" * plots),
         new_code_cell(f"import numpy as np\n\n{PRINTING}"),
     ]
     writer.read(top[1:2])  # what one will do and needs

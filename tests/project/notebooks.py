@@ -59,12 +59,13 @@ for number, code in enumerate(json.load(sys.stdin)):
                 print(repr(value))
     printed.append(said.getvalue())
     uses.append(sorted(used))
-strange = sorted({"book", "matplotlib", "IPython"} & set(sys.modules))
+strange = sorted({"book", "IPython"} & set(sys.modules))
 json.dump({"printed": printed, "uses": uses, "strange": strange}, sys.stdout)
 """
 
 
-ONE_THREAD = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # they run beside each other
+# They run beside each other, and show no window.
+ALONE = os.environ | {"OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg", "DISPLAY": ""}
 
 
 def notebook(name):
@@ -76,8 +77,9 @@ def code_of(name):
 
 
 def said(cell):
-    texts = (o.text if o.output_type == "stream" else o.data["text/plain"] for o in cell.outputs)
-    return "".join(text.rstrip("\n") + "\n" for text in texts)
+    texts = {"stream": lambda o: o.text, "execute_result": lambda o: o.data["text/plain"]}
+    said = (texts[o.output_type](o) for o in cell.outputs if o.output_type != "display_data")
+    return "".join(text.rstrip("\n") + "\n" for text in said)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def ran(tmp_path_factory):
         cells = json.dumps([cell.source for cell in code_of(name)])
         command = [sys.executable, "-I", "-W", "error", "-c", RUN, str(folder)]
         done = subprocess.run(
-            command, input=cells, cwd=folder, env=ONE_THREAD, capture_output=True, text=True
+            command, input=cells, cwd=folder, env=ALONE, capture_output=True, text=True
         )
         return json.loads(done.stdout) if done.returncode == 0 else done.stderr
 
@@ -192,7 +194,8 @@ class TestNotebook:
     @EVERY_LESSON
     def test_its_code_is_that_of_the_page(self, name):
         install, printing, *cells = (cell.source for cell in code_of(name))
-        assert install.splitlines()[1] == f"# %pip install ./{WHEEL}"
+        plots = any("import matplotlib" in cell for cell in cells)
+        assert install.splitlines()[1] == f"# %pip install ./{WHEEL}" + " matplotlib" * plots
         assert printing.endswith("linewidth=76)")
         code = [re.sub(r"\A# Solution of exercise [\d.]+\n", "", cell) for cell in cells]
         assert code == [lines for lines, _ in cells_of(name)]
@@ -211,14 +214,20 @@ class TestNotebook:
         figures = re.findall(r'<figure [^>]*id="(fig-[^"]+)"(.*?)</figure>', text, re.DOTALL)
         # A notebook has the tables of a Sheet, and its picture is not attached.
         labels = [label for label, inside in figures if "data-sheet=" not in inside]
-        attached = {}
+        attached, drawings = [], []
         for cell in notebook(name).cells:
             for alt, file in re.findall(r"!\[(.*?)\]\(attachment:(.+?)\)", cell.source):
                 assert len(alt) > 20
-                attached[file.removesuffix(".svg")] = cell.attachments[file]["image/svg+xml"]
-        assert list(attached) == labels
-        for coded in attached.values():
-            drawing = base64.b64decode(coded).decode()
+                attached.append(file.removesuffix(".svg"))
+                coded = cell.attachments[file]["image/svg+xml"]
+                drawings.append(base64.b64decode(coded).decode())
+            for plot in (o for o in cell.get("outputs", ()) if o.output_type == "display_data"):
+                assert "plt.show()" in cell.source
+                assert len(plot.data["text/plain"]) > 20
+                drawings.append(plot.data["image/svg+xml"])
+        assert [label for label in labels if label in attached] == attached
+        assert len(drawings) == len(labels)
+        for drawing in drawings:
             assert ET.fromstring(drawing).tag == "{http://www.w3.org/2000/svg}svg"
             assert "var(" not in drawing
 

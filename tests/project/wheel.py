@@ -63,11 +63,11 @@ def test_it_holds_the_library_its_data_its_types_and_nothing_else(wheel):
     sources = {
         path.relative_to(package.parent).as_posix()
         for path in package.rglob("*")
-        if path.suffix in {".py", ".json", ".typed"}
+        if path.suffix in {".py", ".json", ".typed", ".mplstyle"}
     }
     held = set(zipfile.ZipFile(wheel).namelist())
     assert {name for name in held if ".dist-info/" not in name} == sources
-    assert "selfattn_ref/py.typed" in held
+    assert {"selfattn_ref/py.typed", "selfattn_ref/book.mplstyle"} <= held
     assert any(name.endswith("licenses/LICENSE") for name in held)
 
 
