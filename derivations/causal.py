@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 import mpmath
 
 from derivations.algebra import (
+    Matrix,
     Real,
     Vector,
+    at_most,
+    both,
     divided_by_root,
     dot_products,
     exponential,
@@ -23,7 +27,7 @@ from derivations.algebra import (
     total,
     transpose,
 )
-from derivations.attention import attend, causal, roles, weights_of
+from derivations.attention import Mask, attend, causal, roles, weights_of
 from derivations.gradients import attention_gradients
 from derivations.kinds import Expected, Inputs, derivation
 from derivations.recording import because, step
@@ -187,6 +191,49 @@ def one_token_at_a_time(inputs: Inputs) -> Expected:
         "scores_with_cache": with_cache,
         "scores_without_cache": without_cache,
     }
+
+
+def either(one: Real, other: Real) -> Real:
+    return opposite(both(opposite(one), opposite(other)))
+
+
+def listening(words: Matrix, masks: Mapping[str, Mask]) -> Expected:
+    """Return the scores of words, and what each hears under every mask."""
+    scores = dot_products(words, words)
+    expected: Expected = {"scores": scores}
+    for name, mask in masks.items():
+        weights = weights_of(scores, mask)
+        expected |= {f"weights_{name}": weights, f"context_{name}": product(weights, words)}
+    return expected
+
+
+@derivation
+def a_window_and_the_first_word(inputs: Inputs) -> Expected:
+    words, left = inputs["embeddings"], inputs["left"]
+    places = range(len(words))
+    window = [[both(at_most(i - left, j), at_most(j, i)) for j in places] for i in places]
+    first = [[either(at_most(j, 0), seen) for j, seen in enumerate(row)] for row in window]
+    expected = listening(
+        words, {"causal": causal(len(words)), "window": window, "window_first": first}
+    )
+    for name, mask in (("window", window), ("window_first", first)):
+        alike = [
+            [because(Fraction(bool(may), sum(map(bool, row))), *row) for may in row] for row in mask
+        ]
+        one = alike[-1:]  # of bank, the last word
+        two = product(one, alike)
+        shares = [*one, *two, *product(two, alike)]
+        expected |= {f"mask_{name}": mask, f"shares_{name}": shares}
+    return expected
+
+
+@derivation
+def a_prefix_that_is_read_both_ways(inputs: Inputs) -> Expected:
+    words, last = inputs["embeddings"], inputs["prefix"] - 1
+    places = range(len(words))
+    mask = [[either(at_most(j, last), at_most(j, i)) for j in places] for i in places]
+    masks = {"causal": causal(len(words)), "prefix": mask}
+    return {"mask_prefix": mask} | listening(words, masks)
 
 
 @derivation

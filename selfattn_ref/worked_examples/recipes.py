@@ -1071,6 +1071,41 @@ def sa063(lib, given):
     return computed
 
 
+def sa068(lib, given):
+    words, left = given["embeddings"], given["left"]
+    scores, count = lib.dot_similarity(words), len(words)
+    window = lib.window_mask(count, count, left, 0)
+    first = window | (np.arange(count) == 0)
+    computed = {"scores": scores, "mask_window": window, "mask_window_first": first}
+    masks = {"causal": lib.causal_mask(count), "window": window, "window_first": first}
+    for name, mask in masks.items():
+        computed |= {
+            f"weights_{name}": lib.attention_weights(scores, mask=mask),
+            f"context_{name}": lib.scaled_dot_product_attention(
+                words, words, words, mask=mask, scale=1.0
+            ),
+        }
+        alike = lib.attention_weights(np.zeros_like(scores), mask=mask)
+        layers = [np.linalg.matrix_power(alike, n)[-1] for n in (1, 2, 3)]
+        computed |= {f"shares_{name}": layers} if name != "causal" else {}
+    return computed
+
+
+def sa069(lib, given):
+    words, prefix = given["embeddings"], given["prefix"]
+    scores, count = lib.dot_similarity(words), len(words)
+    both_ways = lib.causal_mask(count) | (np.arange(count) < prefix)
+    computed = {"scores": scores, "mask_prefix": both_ways}
+    for name, mask in {"causal": lib.causal_mask(count), "prefix": both_ways}.items():
+        computed |= {
+            f"weights_{name}": lib.attention_weights(scores, mask=mask),
+            f"context_{name}": lib.scaled_dot_product_attention(
+                words, words, words, mask=mask, scale=1.0
+            ),
+        }
+    return computed
+
+
 def sa080(lib, given):
     attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
     pairs = itertools.combinations(OPTIONS, 2)

@@ -322,6 +322,22 @@ CLAIMS = {
         and x["weights_paid"][6, 9] > 4 * x["weights_paid"][6, 1]
         and x["weights_both"][1, 4] == x["weights_both"][1, 7]
     ),
+    "SA068: a window hides the clue and layers bring it": lambda x: (
+        x["context_causal"][7] @ [-1, 1] > 0.7
+        and abs(x["context_window"][7] @ [-1, 1]) < 1e-15
+        and abs(x["context_window_first"][7] @ [-1, 1]) < 1e-15
+        and np.array_equal(x["mask_window_first"][:, 1:], x["mask_window"][:, 1:])
+        and x["mask_window_first"][:, 0].all()
+        and (np.abs(x["shares_window"] * [[3], [9], [27]] % 1 - 0.5) > 0.499).all()
+        and (x["shares_window"][:, 2] > 0).tolist() == [False, False, True]
+        and np.allclose(x["shares_window_first"][:, 0], 1 - 0.75 ** np.arange(1, 4), rtol=1e-15)
+    ),
+    "SA069: bank hears river with the prefix mask, but not with the causal mask": lambda x: (
+        np.array_equal(x["context_prefix"][1], load("SA058").expected["context_river"][1])
+        and np.array_equal(x["context_causal"][1], x["context_causal"][1][::-1])
+        and np.array_equal(x["weights_prefix"][5:], x["weights_causal"][5:])
+        and x["mask_prefix"].sum() == 25 + 6 + 7
+    ),
     "SA080: every pair of options gives another result": lambda x: (
         len({value.tobytes() for name, value in x.items() if name.startswith("output")}) == 11
     ),
