@@ -19,7 +19,7 @@ ANSWERS = {
     "beyond/long-sequences": 4, "beyond/many-heads": 26, "beyond/two-layers": 11,
     "beyond/word-order": 18, "causal/generating": 5, "causal/masking": 20,
     "causal/padding-and-empty-rows": 10, "causal/perplexity": 3,
-    "causal/what-the-mask-guarantees": 7, "concepts/all-at-once": 17,
+    "causal/what-the-mask-guarantees": 7, "causal/windows-and-sinks": 9, "concepts/all-at-once": 17,
     "concepts/attention-equation": 11, "concepts/embeddings": 4, "concepts/mixing-words": 14,
     "concepts/queries-keys-values": 21, "concepts/similarity": 7, "concepts/why-parameters": 4,
     "concepts/why-softmax": 3, "index": 2, "reference/misconceptions": 1,
