@@ -11,6 +11,7 @@ from book.figures.live import Live, choice, dial, group
 from selfattn_ref import attention_weights, window_mask
 
 MOST_LAYERS = 4
+STRENGTH = (0.0, 0.2, 0.75)  # of cells: not seen, through several layers, in one
 
 
 def windows(
@@ -36,7 +37,11 @@ def windows(
             cell = box.cell(i, j).inset(1)
             canvas.part(f"cell-{i}-{j}").rectangle(cell, "weight fill", STRENGTH[int(how)])
             canvas.rectangle(cell, "faint ring thread", 0)
-        top = 22 + count * down
+        top = 22 + count * down + 26
+        for x, how, said in ((0, 2, "seen in one layer"), (150, 1, "through several")):
+            key = Box(margin + x, top - 19, margin + x + 14, top - 5)
+            canvas.rectangle(key, "weight fill", STRENGTH[how])
+            canvas.note(key.right + 6, top - 12, said)
         canvas.text(margin, top + 18, f"how much of each word is in {names[-1]}", bold=True)
         first_share = Box(margin, top + 32, margin + across, top + 32 + down)
         for j, share in enumerate(shares):
@@ -73,9 +78,6 @@ def windows(
             ),
         ],
     )
-
-
-STRENGTH = (0.0, 0.2, 0.75)  # of cells: not seen, through several layers, in one
 
 
 def measure(count: int, left: int, layers: int, first: bool) -> tuple[Array, Array]:
