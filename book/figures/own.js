@@ -28,9 +28,9 @@ for (const root of document.querySelectorAll("[data-own]")) {
           known.set(key(word), pair);
           tell();
         };
-        return make("td", {}, input);
+        return make("td", { "data-said": "" }, input);
       });
-      return make("tr", {}, make("th", { scope: "row" }, ask), inputs, make("td"), make("td", { style: "--role:var(--weight)" }));
+      return make("tr", {}, make("th", { scope: "row", "data-said": word }, ask), inputs, make("td"), make("td", { style: "--role:var(--weight)" }));
     }));
     tell();
   }
@@ -48,6 +48,7 @@ for (const root of document.querySelectorAll("[data-own]")) {
       row.querySelector("button").setAttribute("aria-pressed", i === asker);
       row.querySelectorAll("input").forEach((input, j) => {
         if (input !== document.activeElement) input.value = rows[i][j];
+        input.parentElement.dataset.said = rows[i][j];
       });
       row.cells[3].textContent = number(scores[i], Number.isInteger(scores[i]) ? 0 : 2);
       row.cells[4].textContent = number(weights[i]);

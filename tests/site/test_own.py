@@ -79,3 +79,13 @@ def test_a_number_out_of_range_or_none_at_all_does_no_harm(own):
         first.locator("input").first.fill(text)
         first.locator("button").click()
         assert first.locator("input").first.input_value() == kept
+
+
+def test_on_paper_it_is_a_table_of_words_and_numbers(own):
+    own.locator("tbody input").first.fill("3")
+    own.page.emulate_media(media="print")
+    assert own.locator("input:visible, button:visible").count() == 0
+    text = "(cell) => getComputedStyle(cell, '::before').content"
+    read = f"(rows) => rows.map((row) => [...row.cells].slice(0, 3).map({text}))"
+    said = own.locator("tbody tr").evaluate_all(read)
+    assert said[0][1] == '"3"' and all(one != "none" for row in said for one in row)
