@@ -5,7 +5,17 @@ Each takes the inputs of the example and returns every expected value.
 
 from __future__ import annotations
 
-from derivations import analogies, beyond, broadcasting, cases, causal, concepts, options, scaling
+from derivations import (
+    analogies,
+    beyond,
+    broadcasting,
+    cases,
+    causal,
+    concepts,
+    options,
+    scaling,
+    structure,
+)
 from derivations.kinds import DERIVATIONS
 
 __all__ = [
@@ -18,4 +28,5 @@ __all__ = [
     "concepts",
     "options",
     "scaling",
+    "structure",
 ]

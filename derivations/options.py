@@ -152,9 +152,9 @@ def many_positions_in_two_layouts(inputs: Inputs) -> Expected:
 @derivation
 def positions_of_several_sequences(inputs: Inputs) -> Expected:
     width = 4
-    frequencies, other = (
-        [step("power", base, Fraction(-2 * i, width)) for i in range(width // 2)]
-        for base in (inputs["base"], inputs["base_other"])
+    frequencies, *others = (
+        [step("power", inputs[base], Fraction(-2 * i, width)) for i in range(width // 2)]
+        for base in ("base", "base_other", "base_large")
     )
     alone = [*rows(inputs["x_one"], inputs["positions_one"])]
     expected: Expected = {}
@@ -180,9 +180,10 @@ def positions_of_several_sequences(inputs: Inputs) -> Expected:
             [[rotated(x, t, frequencies, neighbors=neighbors)] for (x,) in heads]
             for heads, ((t,),) in rows(inputs["x_token"], inputs["positions_token"])
         ]
-        expected["rotated_other_base" + "_neighbors" * neighbors] = [
-            [rotated(x, t, other, neighbors=neighbors)] for (x,), (t,) in alone
-        ]
+        for size, other in zip(("other", "large"), others, strict=True):
+            expected[f"rotated_{size}_base" + "_neighbors" * neighbors] = [
+                [rotated(x, t, other, neighbors=neighbors)] for (x,), (t,) in alone
+            ]
     return expected
 
 

@@ -261,6 +261,13 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "SA098-2",
             "SA098-3",
             "SA098-4",
+            "SA101-8",
+            "SA101-9",
+            "SA101-11",
+            "SA101-14",
+            "SA104-3",
+            "SA104-4",
+            "SA104-5",
         ),
         "answers": (
             "SA052-4",
@@ -283,6 +290,7 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
         "refuses": (
             "SA044-2",
             "SA081-4",
+            "SA101-14",
         ),
         "answers": (
             "SA052-4",

@@ -35,7 +35,7 @@ const bookJudging = (() => {
   function limitsOf(example, answer, dtype) {
     const bounds = answer.bounds[dtype], row = answer.expected.length / bounds.length;
     return answer.expected.map((x, i) => { // in the order in which the library adds
-      return example.tolerance[0] + example.tolerance[1] * Math.abs(x) + bounds[Math.floor(i / row)] * (1 + 1e-12); // 13 digits of it
+      return example.tolerance[0] + example.tolerance[1] * (isFinite(x) ? Math.abs(x) : 0) + bounds[Math.floor(i / row)] * (1 + 1e-12); // 13 digits of it
     });
   }
 

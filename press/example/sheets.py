@@ -149,9 +149,9 @@ def of_heads(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
 def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
     """Yield the sheet of a call, or one for each head and each sequence that it is made for."""
     references = data["calls"][call.number]["arguments"]
-    names = ARRAYS[call.function]
-    given = {name: np.asarray(call.arguments[name]) for name in names}
-    given |= {name: call.arguments[name] for name in ("mask", "bias") if name in call.arguments}
+    names, arguments = ARRAYS[call.function], call.without_capabilities().arguments
+    given = {name: np.asarray(arguments[name]) for name in names}
+    given |= {name: arguments[name] for name in ("mask", "bias") if name in arguments}
     if len({references[name] for name in names}) == 1:  # query, key and value in one
         given = {"x": given["query"]} | {n: given[n] for n in ("mask", "bias") if n in given}
     first, last = references[names[0]], references[names[-1]]
@@ -162,12 +162,12 @@ def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
         "features": labels_of(first, data, -1) if "x" in given else (),
         "outputs": labels_of(last, data, -1) if "value" in given else (),
     }
-    options = {name: call.arguments[name] for name in OPTIONS if name in call.arguments}
+    options = {name: arguments[name] for name in OPTIONS if name in arguments}
     words = is_named(first, data)
     queries, keys = (len(labels[name]) for name in ("rows", "columns"))
     sizes = f"{queries} {'queries' if queries > 1 else 'query'}, {keys} keys"
-    said = [f"{name}={value}" for name, value in options.items()]
-    said += [name for name in ("mask", "bias") if name in given]
+    said = [f"{n}={x}" for n, x in call.arguments.items() if not isinstance(x, np.ndarray)]
+    said += [name for name in ("mask", "bias") if name in call.arguments]
     title = ", ".join([" ".join(labels["rows"]) if words else sizes, *said])
     leading = max((array.shape[:-2] for array in given.values()), key=len)
     for place in np.ndindex(leading):

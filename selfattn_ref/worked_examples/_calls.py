@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import selfattn_ref
-from selfattn_ref.worked_examples._capabilities import reduced
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES, reduced
 from selfattn_ref.worked_examples._claims import claimed, lacking
 from selfattn_ref.worked_examples._comparison import (
     Agreement,
@@ -149,6 +149,29 @@ class Call:
         """
         claims = claimed(function)
         return not lacking(reduced(self, claims or ()).kwargs, claims)
+
+    def without_capabilities(self) -> Call:
+        """Return the call as a function is asked it that has no word for windows and the like.
+
+        Heads of keys and values are repeated, a window and packed sequences become part of the
+        mask, and of output and log-sum-exp the output is left. Any other call is returned itself.
+
+        Returns
+        -------
+        Call
+
+        Examples
+        --------
+        >>> from selfattn_ref.worked_examples import load
+        >>> call = load("SA104").calls[0]
+        >>> call.args[1].shape, call.kwargs
+        ((2, 2, 3, 1), {'grouped_heads': True})
+        >>> call = call.without_capabilities()
+        >>> call.args[1].shape, call.kwargs
+        ((2, 4, 3, 1), {})
+        """
+        less: Call = reduced(self, ())
+        return less
 
     def test(
         self, function: Callable[..., Any], *, within: Tolerance | float | None = None
@@ -435,7 +458,8 @@ def read_call(
     tolerance: Tolerance,
 ) -> Call:
     """Return the call that a file describes, its references replaced by the values they name."""
-    given = {name: _given(find(text, values)) for name, text in document["arguments"].items()}
+    references = document["arguments"].items()
+    given = {name: _given(name, find(text, values)) for name, text in references}
     expected = _answer(document["result"], values) if "result" in document else None
     because = document.get("because", {})
     return Call(
@@ -502,9 +526,11 @@ def find(reference: str, values: Mapping[str, Any]) -> Any:
     return read_only(value[int(index) if index.isdigit() else values[index].astype(np.intp)])
 
 
-def _given(value: Any) -> Any:
-    # A single number is given as one, not as an array without axes.
-    return value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+def _given(name: str, value: Any) -> Any:
+    """Return a single number as one, not as an array without axes, and lengths as a tuple."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value.item()
+    return tuple(value.tolist()) if name in CAPABILITIES else value
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -35,11 +35,17 @@ def in_layouts(call: Call, arrays: Arrays) -> Iterator[tuple[str, Arrays]]:
     """Yield the arrays in other memory, each time with the name of the layout."""
     # Each has a step of its own, so that the strides of one do not do for another.
     yield "strided", {name: _sliced(x, i) for i, (name, x) in enumerate(arrays.items())}
-    yield "every other entry", {name: _stepped(x) for name, x in arrays.items()}
+    yield "every other entry", {name: _stepped(x, -1) for name, x in arrays.items()}
+    if any(x.ndim > 2 for x in arrays.values()):
+        stepped = {name: _stepped(x, 0) if x.ndim > 2 else x for name, x in arrays.items()}
+        yield "every other sequence", stepped
     turned = {name: np.ascontiguousarray(x.T).T for name, x in arrays.items()}
     yield "transposed", turned
     if "value" in arrays:  # who reads values by the strides of the keys is found out
         yield "partly transposed", {**arrays, "value": turned["value"]}
+    packed = _one_buffer(arrays)
+    if packed:
+        yield "one buffer", packed
     yield "reversed", {name: _reversed(x) for name, x in arrays.items()}
     shared = _two_sequences(call, arrays) or _expanded(call, arrays) or _shared(arrays)
     if shared:
@@ -69,13 +75,26 @@ def _sliced(x: NDArray[Any], more: int) -> NDArray[Any]:
     return view.transpose(order)  # the order is its own inverse
 
 
-def _stepped(x: NDArray[Any]) -> NDArray[Any]:
-    """Return every other entry of rows twice as long."""
+def _stepped(x: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Return every other entry of an array twice as long along an axis."""
     if x.ndim == 0:
         return x
-    wide = np.repeat(x, 2, axis=-1)
-    wide[..., 1::2] = np.nan if x.dtype.kind == "f" else ~x
-    return wide[..., ::2]
+    wide = np.moveaxis(np.repeat(x, 2, axis), axis, 0)
+    wide[1::2] = np.nan if x.dtype.kind == "f" else ~wide[1::2]
+    return np.moveaxis(wide[::2], 0, axis)
+
+
+def _one_buffer(arrays: Arrays) -> Arrays:
+    """Return values, queries and keys as one projection gives them; {} if their shapes differ.
+
+    They stand in another order than the arguments, so an address does not tell a role.
+    """
+    roles = [n for n in ("value", "query", "key") if n in arrays]
+    fit = [n for n in roles if arrays[n].shape == arrays[roles[-1]].shape]
+    if len(fit) < 2:
+        return {}
+    buffer = np.stack([arrays[n] for n in fit], axis=-2)
+    return arrays | {n: buffer[..., i, :] for i, n in enumerate(fit)}
 
 
 def _reversed(x: NDArray[Any]) -> NDArray[Any]:

@@ -172,13 +172,14 @@ def _attention(
     arguments: Mapping[str, Any], floats: _Floats
 ) -> tuple[_Rows, NDArray[np.bool_], float]:
     """Return what the bound needs, which keys each query may attend to, and the scale."""
-    query, key, value = (np.asarray(arguments[name], float) for name in ("query", "key", "value"))
+    # What is not finite stays so in the result, which is compared as it is.
+    given = (np.asarray(arguments[name], float) for name in ("query", "key", "value"))
+    query, key, value = (np.where(np.isfinite(x), x, 0.0) for x in given)
     bias, cap = np.asarray(arguments.get("bias", 0.0), float), arguments.get("soft_cap")
     scale = arguments.get("scale")
     scale = abs(query.shape[-1] ** -0.5 if scale is None else scale)
     d_query, d_key, d_value, d_bias = (floats.moved(x) for x in (query, key, value, bias))
     query, key, value, bias = (np.abs(x) for x in (query, key, value, bias))
-    value = np.where(np.isfinite(value), value, 0)  # an infinity is compared as it is
     products = scale * (query @ key.mT)
     moved = scale * (d_query @ (key + d_key).mT + query @ d_key.mT) + d_bias
     seen = visible(np.broadcast_shapes(products.shape, bias.shape), arguments)

@@ -1334,12 +1334,15 @@ def sa097(lib, given):
 
 def sa096(lib, given):
     turn = partial(lib.rotate_pairs, base=float(given["base"]))
-    other = partial(
-        lib.rotate_pairs, given["x_one"], given["positions_one"], base=float(given["base_other"])
-    )
+    one = partial(lib.rotate_pairs, given["x_one"], given["positions_one"])
+    bases = {size: float(given[f"base_{size}"]) for size in ("other", "large")}
+    pairs = (("", False), ("_neighbors", True))
     return {
-        "rotated_other_base": other(),
-        "rotated_other_base_neighbors": other(interleaved=True),
+        **{
+            f"rotated_{size}_base{name}": one(base=base, interleaved=neighbors)
+            for size, base in bases.items()
+            for name, neighbors in pairs
+        },
         **{
             f"rotated{of}_{name}": turn(given[x], given[positions], interleaved=neighbors)
             for of, x, positions in (
@@ -1387,3 +1390,111 @@ def sa099(lib, given):
 
 def sa100(lib, given):
     return {"output": lib.scaled_dot_product_attention(*(given[role] for role in ROLES))}
+
+
+def sa101(lib, given):
+    attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
+    owners = ("sequences", "heads", "queries")
+    parts = [(what, f"{what}_of_{whom}") for what in ("mask", "bias") for whom in owners]
+    later = partial(attend, causal=True, offset=given["offset"])
+    return {
+        "output": attend(mask=given["mask_open"], bias=given["bias_zero"]),
+        "output_causal": later(mask=given["mask_open"], bias=given["bias_zero"]),
+        **{f"output_{part}": attend(**{what: given[part]}) for what, part in parts},
+        "output_bias_of_keys": attend(bias=given["bias_of_keys"]),
+        "output_mask_and_bias": later(mask=given["mask_of_heads"], bias=given["bias_of_sequences"]),
+    }
+
+
+def sa102(lib, given):
+    def attend(window, place=0, queries=slice(5), keys=6, mask=True, **keywords):
+        query, key, value = given["query"][queries], given["key"][:keys], given["value"][:keys]
+        seen = lib.window_mask(len(query), keys, *given[f"window_{window}"], offset=place)
+        return lib.scaled_dot_product_attention(query, key, value, mask=seen & mask, **keywords)
+
+    offset, mask, bias = given["offset"], given["mask"], given["bias"]
+    causal = {"causal": True, "offset": offset}
+    return {
+        "output_one": attend("before", given["offset_end"], slice(4, 5)),
+        "output_stale": attend("before", given["offset_chunk"], slice(4, 5)),
+        "output_chunk": attend("before", given["offset_chunk"], slice(3)),
+        "output_around": attend("around", keys=5),
+        "output_causal": attend("beyond", offset, **causal),
+        "output_here": attend("here", offset),
+        "output_wide": attend("wide", offset),
+        "output_after": attend("after", given["offset_early"]),
+        "output_few_keys": attend("before", keys=4),
+        "output_mask": attend("beyond", offset, mask=mask),
+        "output_bias": attend("around", offset, bias=bias),
+        "output_all": attend("before", offset, mask=mask, bias=bias, **causal),
+    }
+
+
+def sa103(lib, given):
+    def attend(queries, keys, mask=None, bias=None, **keywords):
+        outputs, i, j = [], 0, 0
+        for n, m in zip(given[queries], given[keys], strict=True):
+            own, other = slice(i, i + n), slice(j, j + m)
+            arrays = given["query"][own], given["key"][other], given["value"][other]
+            given_here = {"mask": mask, "bias": bias}
+            parts = {name: x[own, other] for name, x in given_here.items() if x is not None}
+            outputs.append(lib.scaled_dot_product_attention(*arrays, **parts, **keywords))
+            i, j = i + n, j + m
+        return np.concatenate(outputs)
+
+    apart = partial(attend, "lengths", "lengths_apart")
+    zeros = attend("lengths", "lengths_empty")
+    nobody = np.repeat(given["lengths_empty"] == 0, given["lengths"])[:, None]
+    unmasked = lib.scaled_dot_product_attention(*(given[role] for role in ROLES))
+    return {
+        "output": attend("lengths", "lengths"),
+        "output_causal": attend("lengths", "lengths", causal=True),
+        "output_one": attend(
+            "lengths_of_one", "lengths_of_caches", causal=True, offset=given["offset"]
+        ),
+        "output_silent": attend("lengths_silent", "lengths_apart"),
+        "output_mask": apart(mask=given["mask"]),
+        "output_bias": apart(bias=given["bias"]),
+        "output_empty": zeros,
+        "output_uniform": np.where(nobody, given["value"].mean(axis=0), zeros),
+        "output_unmasked": np.where(nobody, unmasked, zeros),
+        "nan_in_output": nobody,
+    }
+
+
+def sa104(lib, given):
+    query, mask, bias = given["query"], given["mask"], given["bias"]
+    key, value = (lib.repeat_key_value_heads(given[name], 4) for name in ("key", "value"))
+    attend = lib.scaled_dot_product_attention
+    rounds = (lib.repeat_key_value_heads(given[f"{role}_of_rounds"], 2) for role in ROLES)
+    return {
+        "output": attend(query, key, value),
+        "output_causal": attend(query, key, value, causal=True, offset=given["offset"]),
+        "output_mask": attend(query, key, value, mask=mask),
+        "output_bias": attend(query, key, value, bias=bias),
+        "log_sum_exp_bias": lib.log_sum_exp(lib.scaled_scores(query, key) + bias),
+        "output_of_one": attend(query, given["key_of_one"], given["value_of_one"]),
+        "output_of_each": attend(query, given["key_of_each"], given["value_of_each"]),
+        "output_of_rounds": attend(*rounds),
+    }
+
+
+def sa105(lib, given):
+    def attend(role=None):
+        names = (f"{name}_not_finite" if name == role else name for name in ROLES)
+        return lib.scaled_dot_product_attention(*(given[name] for name in names))
+
+    return {"output": attend(), **{f"output_{role}": attend(role) for role in ROLES}}
+
+
+def sa106(lib, given):
+    x, mask, bias = given["x"], given["mask"], given["bias"]
+    attend = partial(lib.scaled_dot_product_attention, x, x, x)
+    return {
+        "scaled_scores": lib.scaled_scores(x, x),
+        "output": attend(),
+        "output_bias": attend(bias=bias),
+        "output_mask": attend(mask=mask),
+        "output_capped": attend(bias=bias, soft_cap=float(given["soft_cap"])),
+        "output_all": attend(mask=mask, bias=bias, causal=True, offset=given["offset"]),
+    }

@@ -17,6 +17,6 @@ function wrong(text) {
     if (!operands) return false;
     const of = operands.map((k) => number(steps[k].value)), terms = operation === "dot" ? pairs(of) : of;
     const found = (take[operation] || ((t) => Math[operation](t[0])))(of), largest = max(...[...terms, number(value)].map(abs));
-    return found !== number(value) && !(abs(found - number(value)) <= 4 * 2 ** -52 * largest);
+    return !Object.is(found, number(value)) && !(abs(found - number(value)) <= 4 * 2 ** -52 * largest);
   }).length;
 }

@@ -9,6 +9,9 @@ from selfattn_ref.worked_examples import ids, load
 
 # What is withdrawn may be wrong: that it can still be cited is asked elsewhere.
 IN_USE = [example_id for example_id in ids() if not load(example_id).withdrawn]
+CALLS = [call for example_id in IN_USE for call in load(example_id).calls]
+# As a function without capabilities is asked, such as those of the library: windows are masks.
+PLAIN = [call.without_capabilities() for call in CALLS]
 
 
 def arrays(answer):

@@ -9,10 +9,9 @@ import pytest
 import selfattn_ref
 from selfattn_ref.worked_examples import WorkedExampleMismatch, generated, load
 from selfattn_ref.worked_examples._layouts import contiguous
-from tests.examples.each import IN_USE, each
+from tests.examples.each import CALLS, each
 from tests.support import loops
 
-CALLS = [call for i in IN_USE for call in load(i).calls]
 CAUSAL = load("SA016").calls[1]
 attend = selfattn_ref.scaled_dot_product_attention
 BUFFER = np.zeros((4, 8))

@@ -13,11 +13,10 @@ import selfattn_ref
 from derivations import documents
 from selfattn_ref.worked_examples import Tolerance, WorkedExampleMismatch, _calls, cases, ids, load
 from selfattn_ref.worked_examples._digest import digest
-from tests.examples.each import IN_USE, arrays, each
+from tests.examples.each import CALLS, IN_USE, PLAIN, arrays, each
 from tests.examples.test_data import DOCUMENTS
 from tests.support import loops
 
-CALLS = [call for i in IN_USE for call in load(i).calls]
 NOBODY = load("SA022").calls[0]
 CAUSAL = load("SA016").calls[1]
 
@@ -34,12 +33,12 @@ class TestTheData:
                 assert call["because"].keys() == call["conventions"].keys()
                 assert call["result"] in call["conventions"].values()
 
-    @each(CALLS)
+    @each(PLAIN)
     def test_a_call_names_a_public_function_and_its_parameters(self, call):
         assert call.function in selfattn_ref.__all__
         inspect.signature(getattr(selfattn_ref, call.function)).bind(*call.args, **call.kwargs)
 
-    @each(CALLS)
+    @each(PLAIN)
     def test_the_library_does_what_the_example_knows(self, call):
         agreement = call.test(getattr(selfattn_ref, call.function))
         assert agreement.names == (repr(call).removeprefix(f"{call.example}: "),)
@@ -321,7 +320,7 @@ class TestSeveralResults:
         assert np.array_equal(uniform["d_value"], load("SA022").expected["d_value_uniform"])
         assert np.array_equal(np.isnan(nan["d_value"]), load("SA022").expected["nan_in_d_value"])
 
-    @each(call for call in CALLS if isinstance(call.expected, dict | MappingProxyType))
+    @each(call for call in PLAIN if isinstance(call.expected, dict | MappingProxyType))
     def test_they_stand_in_the_order_of_the_library(self, call):
         result = getattr(selfattn_ref, call.function)(*call.args, **call.kwargs)
         names = [name for name in call.expected if name != "d_bias"]

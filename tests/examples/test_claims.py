@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from selfattn_ref import scaled_dot_product_attention
+from selfattn_ref import scaled_dot_product_attention, window_mask
 from selfattn_ref.worked_examples import ids, load
 
 # The figures of the texts from which examples are taken, as they stand there; "-" is for those that
@@ -83,6 +83,12 @@ def rises(x):
 
 def nowhere_close(x, y):
     return not np.isclose(x, y).all(axis=-1).any()
+
+
+def windowed(left, right):
+    query, key, value = (load("SA102").inputs[role][:5] for role in ("query", "key", "value"))
+    mask = window_mask(5, 5, left, right)
+    return scaled_dot_product_attention(query, key, value, mask=mask)
 
 
 # A sentence for what an example is there to show, and the test of its expected values.
@@ -425,6 +431,44 @@ CLAIMS = {
             ),
             x["output"], rtol=0, atol=1e-4,
         )
+    ),
+    "SA101: an option that changes something leaves its first part as it is": lambda x: all(
+        not np.allclose(x[name], x["output"])
+        and np.array_equal(x[name][first], x["output"][first])
+        for name, first in [
+            (f"output_{what}_of_{whom}", first)
+            for what in ("mask", "bias")
+            for whom, first in [("sequences", np.s_[0]), ("heads", np.s_[:, 0]),
+                                ("queries", np.s_[:, :, 0])]
+        ]
+    ),
+    "SA102: a window one key wider or narrower on either side gives another output": lambda x: (
+        np.allclose(windowed(1, 1), x["output_around"], rtol=1e-13, atol=0)
+        and not any(
+            np.isclose(windowed(*window), x["output_around"], rtol=0, atol=1e-3)[2].any()
+            for window in ((2, 1), (1, 2), (0, 1), (1, 0))
+        )
+        and np.array_equal(x["output_here"], load("SA102").inputs["value"][1:])
+    ),
+    "SA103: no sequence hears another": lambda x: (
+        np.array_equal(x["output"][5], load("SA103").inputs["value"][5])
+        and np.array_equal(x["output_causal"][[0, 3]], load("SA103").inputs["value"][[0, 3]])
+        and np.array_equal(np.flatnonzero(x["nan_in_output"]), [3, 4])
+    ),
+    "SA104: which head of keys a head of queries reads changes its output": lambda x: all(
+        not np.allclose(scaled_dot_product_attention(
+            load("SA104").inputs["query"],
+            *(load("SA104").inputs[role][:, [0, 1, 0, 1]] for role in ("key", "value")),
+        )[:, head], x["output"][:, head]) for head in (1, 2)
+    ),
+    "SA105: what is not touched by the NaN stays as it is": lambda x: all(
+        np.isnan(x[name]).any() and np.array_equal(x[name][1], x["output"][1])
+        for name in x if name != "output"
+    ),
+    "SA106: the scores are symmetric, and the bias and the mask are not": lambda x: (
+        np.array_equal(x["scaled_scores"], x["scaled_scores"].T)
+        and not any(np.array_equal(load("SA106").inputs[name], load("SA106").inputs[name].T)
+                    for name in ("mask", "bias"))
     ),
     "SA096: each sequence is turned by its own positions, and keeps its lengths": lambda x: (
         np.allclose(np.linalg.norm(x["rotated_halves"], axis=-1),

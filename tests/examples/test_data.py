@@ -157,7 +157,7 @@ class TestFiles:
             assert entry["shape"] == str(documents.shape(entry["value"]))
         for entry in inputs.values():
             documents.shape(entry["value"])  # raises for rows of different lengths
-            assert all(re.fullmatch(r"-?\d{1,5}(\.\d{1,12})?", n) for n in numbers(entry["value"]))
+            assert all(re.fullmatch(r"-?\d{1,6}(\.\d{1,12})?", n) for n in numbers(entry["value"]))
             if "indices_of" in entry:
                 target = inputs[entry["indices_of"]]["value"]
                 assert all(0 <= int(index) < len(target) for index in entry["value"])

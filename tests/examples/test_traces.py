@@ -41,6 +41,10 @@ FIXED = {
     },
     "SA055": {"num_heads": "the key/value heads would no longer have as many heads each"},
     "SA087": {"heads": "the biases would no longer have as many heads"},
+    "SA103": {
+        "lengths": "there would be fewer positions, or more",
+        "lengths_apart": "there would be fewer keys, or more",
+    },
     "SA045": {"without_sink": "the sink is the one key that it leaves out"},
 }
 

@@ -102,7 +102,7 @@ class TestAllPages:
             assert f"{name}.check(" in code, f"{relative(page)}: {example} is not checked"
 
     def test_every_example_is_used_by_the_page_that_it_names(self):
-        from derivations import broadcasting, cases, options
+        from derivations import broadcasting, cases, options, structure
         from selfattn_ref.worked_examples import ids, load
 
         names = {relative(page): page.read_text("utf-8") for page in PAGES}
@@ -110,7 +110,8 @@ class TestAllPages:
             page, function = load(example_id).page, load(example_id).derivation.function
             # A case of the field stands for itself; its page teaches what it is about. The page
             # of an example may be written later than its numbers.
-            of_the_field = any(hasattr(m, function) for m in (broadcasting, cases, options))
+            modules = (broadcasting, cases, options, structure)
+            of_the_field = any(hasattr(m, function) for m in modules)
             if page in names and not of_the_field:
                 assert f'"{example_id}"' in names[page], f"{page} does not use {example_id}"
 
