@@ -181,8 +181,19 @@ def one_array_in_three_roles(inputs: Inputs) -> Expected:
         "output": attended(),
         "output_bias": attended(bias=bias),
         "output_mask": attended(mask=mask),
+        "output_mask_of_keys": attended(mask=[inputs["mask_of_keys"]] * len(x)),
+        "output_bias_of_keys": attended(bias=[inputs["bias_of_keys"]] * len(x)),
         "output_capped": attended(bias=bias, soft_cap=inputs["soft_cap"]),
         "output_all": attended(mask=mask, bias=bias, offset=inputs["offset"]),
+    }
+
+
+@derivation
+def keys_that_one_sequence_hides(inputs: Inputs) -> Expected:
+    given = (2,), *roles_of(inputs)
+    return {
+        "output_mask": outputs(*given, mask=inputs["mask"]),
+        "output_bias": outputs(*given, bias=inputs["bias"]),
     }
 
 

@@ -268,6 +268,9 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "SA104-3",
             "SA104-4",
             "SA104-5",
+            "SA106-5",
+            "SA106-6",
+            "SA107-2",
         ),
         "answers": (
             "SA052-4",
@@ -291,6 +294,8 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "SA044-2",
             "SA081-4",
             "SA101-14",
+            "SA106-5",
+            "SA106-6",
         ),
         "answers": (
             "SA052-4",

@@ -79,6 +79,8 @@ def attempt(
     if call.function in ATTENTION:
         trial.faults.extend(test.turned({n: arrays[n] for n in ("query", "key", "value")}, arrays))
         trial.faults.extend(test.keys_reversed(contiguous(call, dtype)))
+    with contextlib.suppress(Exception):
+        _asked(_with_more_keys(call), function, {})
     if between is not None:
         with contextlib.suppress(Exception):
             between()
@@ -108,6 +110,17 @@ def _with_other_numbers(call: Call, dtype: str) -> Call:
     if np.ndim(other.get("positions", 0)):
         other["positions"][..., 1:-1] += 1
     return replace(call, arguments=other)
+
+
+def _with_more_keys(call: Call) -> Call:
+    """Return a call with twice as many keys, of which a buffer may keep what is not cleared."""
+    arrays = contiguous(call)
+    keys = arrays["key"].shape[-2]
+    for name, axis in (("key", -2), ("value", -2), ("mask", -1), ("bias", -1)):
+        if name in arrays and arrays[name].shape[axis] == keys:
+            x = arrays[name]
+            arrays[name] = np.concatenate([x, -x if name == "value" else x], axis)
+    return replace(call, arguments={**call.arguments, **arrays})
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:

@@ -1495,6 +1495,13 @@ def sa106(lib, given):
         "output": attend(),
         "output_bias": attend(bias=bias),
         "output_mask": attend(mask=mask),
+        "output_mask_of_keys": attend(mask=given["mask_of_keys"]),
+        "output_bias_of_keys": attend(bias=given["bias_of_keys"]),
         "output_capped": attend(bias=bias, soft_cap=float(given["soft_cap"])),
         "output_all": attend(mask=mask, bias=bias, causal=True, offset=given["offset"]),
     }
+
+
+def sa107(lib, given):
+    attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
+    return {"output_mask": attend(mask=given["mask"]), "output_bias": attend(bias=given["bias"])}

@@ -470,6 +470,11 @@ CLAIMS = {
         and not any(np.array_equal(load("SA106").inputs[name], load("SA106").inputs[name].T)
                     for name in ("mask", "bias"))
     ),
+    "SA107: each run of 16 is hidden from all queries of one sequence, but the last": lambda x: (
+        [[bool(mask[:, run].any()) for run in (slice(16), slice(16, 32), slice(32, 36))]
+         for mask in load("SA107").inputs["mask"]] == [[False, True, True], [True, False, True]]
+        and not np.allclose(x["output_mask"], x["output_bias"])
+    ),
     "SA096: each sequence is turned by its own positions, and keeps its lengths": lambda x: (
         np.allclose(np.linalg.norm(x["rotated_halves"], axis=-1),
                     np.linalg.norm(load("SA096").inputs["x"], axis=-1))
