@@ -30,7 +30,7 @@ ARRAYS = {
 HEADS = "multi_head_attention"
 WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
 REFERENCE = re.compile(r"(\w+)(?:\[(\w+|\d+:\d+)\])?")
-SCRIPT = ROOT / "book" / "figures" / "sheet.js"
+SCRIPT = ROOT / "book" / "figures" / "attention.js"
 FIRST = 6  # sheets of an example; one with two sequences and three heads has 42
 OPTIONS = ("scale", "soft_cap", "causal", "offset")
 
@@ -225,6 +225,8 @@ def broken(sheet: Sheet) -> dict[str, tuple[str, int]]:
     keywords: dict[str, Any] = {n: sheet.given[n] for n in ("mask", "bias") if n in sheet.given}
     found = {}
     for name, slip in slips.SLIPS.items():
+        if name not in in_the_script():
+            continue
         query, key, value = (arrays[role] for role in ("query", "key", "value"))
         try:
             output = slip(query, key, value, **keywords, **sheet.options)

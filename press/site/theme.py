@@ -68,9 +68,9 @@ def write_assets(app: Sphinx) -> None:
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
 
-def copy_script(source: Path, target: Path) -> None:
-    """Copy a script without its comments and indentation, a fifth of what would travel."""
-    text = source.read_text("utf-8")
+def copy_script(source: Path, target: Path, *needs: Path) -> None:
+    """Copy a script, after those that it needs, without its comments and indentation."""
+    text = "".join(path.read_text("utf-8") for path in (*needs, source))
     if re.search(r"\$\{[^`}]*`", text):  # its spaces would be lost
         raise ValueError(f"{source.name}: a template literal stands within another")
     target.parent.mkdir(parents=True, exist_ok=True)
