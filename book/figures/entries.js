@@ -78,6 +78,13 @@ const bookEntries = (() => {
 
     nameOf([array, i]) { return (["key", "value"].includes(array) ? this.columns : this.rows)[i]; }
 
+    // The row of an entry's word among the queries and among the keys, by place: words recur in a sentence.
+    band([array, i]) {
+      const { rows, columns } = this, more = columns.length - rows.length; // the queries are the last of the keys
+      const apart = array.startsWith("w_") || rows.some((word, k) => word !== columns[k + more]), none = array.startsWith("w_") ? -1 : i;
+      return ["key", "value"].includes(array) ? [apart ? -1 : i - more, none] : [none, apart ? -1 : i + more];
+    }
+
     sign([array]) { return SIGNS[array] || array; }
 
     isGiven(array) { return array in this.given; }

@@ -129,8 +129,8 @@ const bookSheet = (() => {
       this.take(state);
       this.heads.forEach((one, k) => { one.draw(heads[k]); one.tell(); });
       this.remember();
-      const changed = this.rows.filter((_, i) => ["weights", "output"].some((array) => String(before[array][i]) !== String(this.result[array][i])));
-      const own = this.at && this.nameOf(this.at), name = changed.includes(own) ? own : changed[0], i = this.rows.indexOf(name);
+      const changed = [...this.rows.keys()].filter((i) => ["weights", "output"].some((array) => String(before[array][i]) !== String(this.result[array][i])));
+      const own = this.at && this.band(this.at)[0], i = changed.includes(own) ? own : changed[0], name = this.rows[i];
       const weights = name && this.result.weights[i].map((x, j) => `${this.columns[j]} ${x === null ? "hidden" : shown(x)}`).join(", ");
       this.spoken.textContent = name && !state.slip ? `${name} now listens to ${weights}; its output is ${this.result.output[i].map(shown).join(", ")}.` : "";
     }
@@ -144,7 +144,7 @@ const bookSheet = (() => {
     // Bring every number up to date. What has changed since the state before is marked.
     draw(before) {
       const r = this.result, slip = this.state.slip, from = this.at ? this.made(...this.at).from.map(String) : [];
-      const me = this.at && !this.at[0].startsWith("w_") ? this.rows.indexOf(this.nameOf(this.at)) : -1;
+      const [me, mine] = this.at ? this.band(this.at) : [];
       for (const table of this.tables) {
         const shownRole = { key: r.roles[1], value: r.roles[2] }[table.dataset.matrix], low = table.parentNode.lastElementChild === table;
         const top = !low && shownRole, array = top ? this.source(shownRole) : table.dataset.matrix;
@@ -166,7 +166,7 @@ const bookSheet = (() => {
           cell.textContent = text;
           cell.setAttribute("style", text && `--t:${tint}%`);
           cell.setAttribute("aria-label", `${this.called(array, i, j)}: ${text || "hidden"}`);
-          if (low) cell.parentNode.classList.toggle("me", i === me);
+          if (low) cell.parentNode.classList.toggle("me", i === (["key", "value"].includes(array) ? mine : me));
         }
       }
       for (const one of [this.own, ...this.slipButtons]) one.setAttribute("aria-pressed", one.dataset.slip === slip);

@@ -183,6 +183,15 @@ def test_heads_have_one_input_and_their_outputs_are_added_up(opened: Any) -> Non
     assert [row[-1] for row in page.evaluate(DRAWN)] == [row[-1] for row in start]
 
 
+def test_of_two_equal_words_the_pressed_one_is_marked_and_said(opened: Any) -> None:
+    page = opened("SA058")  # the bank of the river
+    for array, at in (("weights", "3,1"), ("x", "3,0"), ("weights", "0,1")):
+        press(page, array, at)
+        marked = page.locator("[data-sheet]").first.locator("tr.me td[data-at]")
+        places = marked.evaluate_all("cells => cells.map((cell) => cell.dataset.at)")
+        assert {place[0] for place in places} == {at[0]}
+
+
 @pytest.mark.parametrize("scripted", [True, False])
 def test_heads_stand_behind_tabs(opened: Any, scripted: bool) -> None:
     page = opened("SA053", java_script_enabled=scripted)
