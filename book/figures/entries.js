@@ -78,11 +78,10 @@ const bookEntries = (() => {
 
     nameOf([array, i]) { return (["key", "value"].includes(array) ? this.columns : this.rows)[i]; }
 
-    // The row of an entry's word among the queries and among the keys, by place: words recur in a sentence.
-    band([array, i]) {
-      const { rows, columns } = this, more = columns.length - rows.length; // the queries are the last of the keys
-      const apart = array.startsWith("w_") || rows.some((word, k) => word !== columns[k + more]), none = array.startsWith("w_") ? -1 : i;
-      return ["key", "value"].includes(array) ? [apart ? -1 : i - more, none] : [none, apart ? -1 : i + more];
+    // In which row of another array the word of an entry stands, or -1. Words may recur: places tell.
+    row([array, i], other) {
+      const [one, two] = [array, other].map((name) => ["key", "value"].includes(name));
+      return array.startsWith("w_") || (one !== two && String(this.rows) !== String(this.columns)) ? -1 : i;
     }
 
     sign([array]) { return SIGNS[array] || array; }
@@ -112,8 +111,9 @@ const bookEntries = (() => {
         return { from: [], says: exactly(value) + (was === value ? ", given" : `, set by you; it was ${exactly(was)}`) };
       }
       if (array === "sum") return { from: [["adds", i, j]], says: is(this.heads.map((one) => inner(one.result.adds[i][j])).join(" + ")) };
-      if (array === "scores") return { from: [...row(query), ...row(key, j), ...(this.given.bias ? [["bias", i, j]] : [])], says: value === null ? `hidden: ${this.why(i, j)}` : this.score(i, j, value) };
-      if (array === "weights") return { from: row("scores").filter(([name, , k]) => r[name][i][k] !== null), says: value === null ? `hidden: ${this.rows[i]} does not listen to ${this.columns[j]}` : this.weight(i, j, value) };
+      if (value === null) return { from: [], says: `hidden: ${this.why(i, j)}` };
+      if (array === "scores") return { from: [...row(query), ...row(key, j), ...(this.given.bias ? [["bias", i, j]] : [])], says: this.score(i, j, value) };
+      if (array === "weights") return { from: row("scores").filter(([name, , k]) => r[name][i][k] !== null), says: this.weight(i, j, value) };
       const [a, b] = array === "output" ? ["weights", mixed] : array === "adds" ? ["output", "w_output"] : ["x", `w_${array}`];
       const { mixes, output } = array === "output" ? r.rule : {}, parts = (mixes ? mixes(r[a]) : r[a])[i].map((x) => x || 0);
       const all = turned(r[b]).map((values) => dot(parts, values)), sums = terms(parts, column(b).map(([, n]) => r[b][n][j]));
@@ -188,15 +188,14 @@ const bookEntries = (() => {
     holds() {
       const { weights } = this.result, rows = weights.map((row) => sum(row.map((x) => x ?? 0))), close = (a, b) => Math.abs(a - b) < 1e-9;
       if (weights.flat().every((x, k) => close(x ?? 0, this.right.weights.flat()[k] ?? 0))) return "Every weight is right.";
-      if (rows.every((x) => close(x, 1))) return "Every row of weights still adds up to 1.";
-      return weights.flat().every((x) => (x ?? 0) >= 0 && (x ?? 0) <= 1) ? "Every weight still lies between 0 and 1." : "";
+      return rows.every((x) => close(x, 1)) ? "Every row of weights still adds up to 1." : "";
     }
 
     // To take along.
 
     plain() {
-      const { given, options, slip } = this.state, drawn = this.places.map(([name]) => [name, this.result[name]]);
-      return { ...given, ...Object.fromEntries(drawn), options, slip };
+      const { given, ...more } = this.state, drawn = this.places.map(([name]) => [name, this.result[name]]);
+      return { ...given, ...Object.fromEntries(drawn), ...more };
     }
 
     numpy() {

@@ -130,7 +130,7 @@ const bookSheet = (() => {
       this.heads.forEach((one, k) => { one.draw(heads[k]); one.tell(); });
       this.remember();
       const changed = [...this.rows.keys()].filter((i) => ["weights", "output"].some((array) => String(before[array][i]) !== String(this.result[array][i])));
-      const own = this.at && this.band(this.at)[0], i = changed.includes(own) ? own : changed[0], name = this.rows[i];
+      const own = this.at && this.row(this.at, "query"), i = changed.includes(own) ? own : changed[0], name = this.rows[i];
       const weights = name && this.result.weights[i].map((x, j) => `${this.columns[j]} ${x === null ? "hidden" : shown(x)}`).join(", ");
       this.spoken.textContent = name && !state.slip ? `${name} now listens to ${weights}; its output is ${this.result.output[i].map(shown).join(", ")}.` : "";
     }
@@ -144,7 +144,6 @@ const bookSheet = (() => {
     // Bring every number up to date. What has changed since the state before is marked.
     draw(before) {
       const r = this.result, slip = this.state.slip, from = this.at ? this.made(...this.at).from.map(String) : [];
-      const [me, mine] = this.at ? this.band(this.at) : [];
       for (const table of this.tables) {
         const shownRole = { key: r.roles[1], value: r.roles[2] }[table.dataset.matrix], low = table.parentNode.lastElementChild === table;
         const top = !low && shownRole, array = top ? this.source(shownRole) : table.dataset.matrix;
@@ -166,7 +165,7 @@ const bookSheet = (() => {
           cell.textContent = text;
           cell.setAttribute("style", text && `--t:${tint}%`);
           cell.setAttribute("aria-label", `${this.called(array, i, j)}: ${text || "hidden"}`);
-          if (low) cell.parentNode.classList.toggle("me", i === (["key", "value"].includes(array) ? mine : me));
+          if (low) cell.parentNode.classList.toggle("me", this.at && i === this.row(this.at, array));
         }
       }
       for (const one of [this.own, ...this.slipButtons]) one.setAttribute("aria-pressed", one.dataset.slip === slip);
