@@ -142,7 +142,7 @@ const bookEntries = (() => {
       if (this.given.bias) text += ` + ${times(factor, inner(this.state.given.bias[i][j]))}`;
       if (replaced && !cap) text = exactly(value);
       if (rule.shown && r.seen[i][j]) text += ` + ${rule.shown}`;
-      const differs = r.seen[i][j] !== this.right.seen[i][j], late = !r.seen[i][j] && "hidden, and yet it takes part";
+      const differs = r.seen[i][j] !== this.right.seen[i][j], late = !r.seen[i][j] && "hidden, yet it takes part";
       return `${text} ${/^[^√÷]*$/.test(text) ? "=" : "≈"} <b>${exactly(value)}</b>${small(late || (differs && this.why(i, j)))}`;
     }
 
@@ -164,7 +164,7 @@ const bookEntries = (() => {
       let text = times(factor, power(up));
       if (all) text += ` ÷ ${grouped(few(parts)) || 0} ≈ ${times(factor, exactly(above * size))} ÷ ${exactly(below * size)}`;
       if (round) text += ` ≈ ${exactly(factor * above / below)}`;
-      return `${text} ≈ <b>${exactly(value)}</b>` + small(shift && exactly(shift) + " is subtracted from every score") + small(note);
+      return `${text} ≈ <b>${exactly(value)}</b>` + small(shift && exactly(shift) + " is taken from every score") + small(note);
     }
 
     // What an entry is used for: an entry of each array that it helps to make.

@@ -180,7 +180,7 @@ const bookSheet = (() => {
     tell() {
       const { slip } = this.state, held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
       const [effect, caught] = this.slips[slip] || [], bad = this.root.querySelectorAll(".bad").length;
-      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} Caught by ${caught} worked ${caught === 1 ? "example" : "examples"}.`;
+      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} Worked examples that catch it: ${caught}.`;
       const asks = this.root.matches(".asks");
       if (!asks) this.steps.replaceChildren();
       if (!this.at) return;
