@@ -44,7 +44,7 @@ ROLES = ("query", "key", "value")
 CELL, GAP = 1.95, 0.7  # widths in rem of a cell and between matrices, as in the stylesheet
 NOTHING = 1e-9  # what two orders of summation may differ by
 SIZE = 13.5  # pixels of its letters, where a rem is 18 pixels
-WIDTHS = (30, 36, 42, 47, 54, 60)  # at which the stylesheet puts all matrices in one row
+WIDTHS = (30, 36, 42, 47, 51, 54, 60)  # at which the stylesheet puts all matrices in one row
 
 
 @dataclass(frozen=True)

@@ -298,6 +298,16 @@ def test_weights_are_covered_until_the_reader_has_pressed_a_word(visit: Any) -> 
     assert after == before
 
 
+def test_in_a_lesson_it_fits_its_column_and_the_question_covers_nothing(visit: Any) -> None:
+    page = visit(LESSON)
+    page.mouse.wheel(0, page.locator(".bands").bounding_box()["y"] - 500)  # cut by the window
+    boxes = [band.bounding_box() for band in page.locator(".bands .band").all()]
+    assert len({round(box["y"] + box["height"]) for box in boxes}) == 1
+    whole, told = (page.locator(name).first.bounding_box() for name in (".bands", ".told"))
+    assert boxes[-1]["x"] + boxes[-1]["width"] <= whole["x"] + whole["width"]
+    assert told["y"] >= whole["y"] + whole["height"]
+
+
 @pytest.mark.parametrize(
     ("after", "reader"),
     [("#fig-queries-keys-values-sheet?at=weights.1.0", {}), ("", {"java_script_enabled": False})],
