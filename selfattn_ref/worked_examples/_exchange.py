@@ -84,6 +84,11 @@ def verify(reference: str) -> int:
         return _verify_files(path.parent, _contents(path.parent))
     if path.name == GENERATED:
         return _verify_generated(path)
+    if path.suffix == ".xlsx":
+        raise CannotRunError(
+            f"{path.name}: the library does not know the bytes of a spreadsheet, but {MANIFEST} in "
+            "worked-examples.zip does: verify that archive, or a folder with all of its files"
+        )
     if path.exists() or _FILE.fullmatch(path.name):
         return _verify_file(path)
     raise CannotRunError(

@@ -128,6 +128,7 @@ class TestCitations:
             (CITED[:-1], "verify takes"),
             (CITED.replace("SA016", "SA999"), "no worked example has the id 'SA999'"),
             ("SA016.npz", "No such file or directory: SA016.npz"),
+            ("SA016.xlsx", "SA016.xlsx: the library does not know the bytes of a spreadsheet, but"),
             ("nowhere.zip", "No such file or directory: nowhere.zip"),
             (".", "there is no manifest.json in ."),
         ],
