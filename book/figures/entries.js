@@ -22,7 +22,7 @@ const bookEntries = (() => {
 
   const inner = (value) => (value < 0 ? `(${exactly(value)})` : exactly(value));
   // What is nothing is left out of a long sum.
-  const terms = (a, b) => a.map((x, k) => [x, b[k]]).filter(([x, y]) => a.length < 5 || (x && y)).map(([x, y]) => `${inner(x)} × ${inner(y)}`).join(" + ") || "0";
+  const terms = (a, b) => a.map((x, k) => [x, b[k]]).filter(([x, y]) => a.length < 5 || (x !== 0 && y !== 0)).map(([x, y]) => `${inner(x)} × ${inner(y)}`).join(" + ") || "0";
   const few = (all) => (all.length > 6 ? [...all.slice(0, 2), "…", all.at(-1)] : all).join(" + ");
   const grouped = (text) => (/ [+·×] /.test(text) ? `(${text})` : text);
   const small = (text) => (text ? ` <small>(${text})</small>` : "");
@@ -115,7 +115,7 @@ const bookEntries = (() => {
       if (array === "scores") return { from: [...row(query), ...row(key, j), ...(this.given.bias ? [["bias", i, j]] : [])], says: this.score(i, j, value) };
       if (array === "weights") return { from: row("scores").filter(([name, , k]) => r[name][i][k] !== null), says: this.weight(i, j, value) };
       const [a, b] = array === "output" ? ["weights", mixed] : array === "adds" ? ["output", "w_output"] : ["x", `w_${array}`];
-      const { mixes, output } = array === "output" ? r.rule : {}, parts = (mixes ? mixes(r[a]) : r[a])[i].map((x) => x || 0);
+      const { mixes, output } = array === "output" ? r.rule : {}, parts = (mixes ? mixes(r[a]) : r[a])[i].map((x) => x ?? 0);
       const all = turned(r[b]).map((values) => dot(parts, values)), sums = terms(parts, column(b).map(([, n]) => r[b][n][j]));
       return { from: [...(mixes ? column(a, i) : row(a)), ...column(b)], says: is(output ? `(${sums}) ÷ (${all.map(inner).join(" + ")})` : sums) };
     }

@@ -144,6 +144,58 @@ def test_every_slip_of_the_script_is_the_wrong_attention_of_its_name(opened: Any
     assert {*SLIPS} - {*names} == several  # heads or sequences, of which a sheet has one
 
 
+BROKEN = """() => { const one = bookSheet.sheets[0], found = [];
+    for (const slip of one.slipButtons.map((button) => button.dataset.slip)) {
+        one.change({ slip });
+        for (const array of ["scores", "weights", "output"]) {
+            const cell = one.cells.find((td) => td.dataset.array === array && td.matches(".bad"));
+            if (!cell) continue;
+            one.press(cell);
+            const [name, i, j] = one.at;
+            found.push([slip, array, one.said.innerHTML, String(one.result[name][i][j])]);
+        }
+    }
+    return found; }"""
+SIGNS = {"−": "-", "×": "*", "·": "*", "÷": "/", "∞": "inf"}
+
+
+def sums(line: str) -> list[float]:
+    """Return what each sum of a line of arithmetic comes to; one that is cut short is left out."""
+    line = re.sub(r"<small>.*?</small>|\(right: .*|^<b>.*?</b>: ", "", line)
+    line = re.sub(r"(e|2)<sup>(.*?)</sup>", r"(\1 ** (\2))", line).replace("<b>", "")
+    line = re.sub(r"√(\d+)", r"sqrt(\1)", line.replace("</b>", ""))
+    for sign, plain in SIGNS.items():
+        line = line.replace(sign, plain)
+    line = re.sub(r"(?<![\w.])(\d+(\.\d+)?(e-?\d+)?)", r"F(\1)", line)  # which 0 divides
+    names = {
+        "F": np.float64,
+        "NaN": np.nan,
+        "e": np.e,
+        "sqrt": np.sqrt,
+        "tanh": np.tanh,
+        "inf": np.inf,
+        "min": min,
+        "max": max,
+    }
+    parts = [part for part in re.split("[≈=]", line) if "…" not in part]
+    with np.errstate(all="ignore"):
+        return [float(eval(part, names)) for part in parts]
+
+
+@pytest.mark.parametrize("name", ["SA016", "SA037", "SA039", "SA058"])
+def test_the_line_of_a_broken_rule_comes_to_the_entry_that_is_shown(opened: Any, name: str) -> None:
+    lines = opened(name).evaluate(BROKEN)
+    assert len(lines) > 30
+    for slip, array, line, value in lines:
+        if line.partition("</b>: ")[2].startswith(("hidden", "no key")) or " is " in line:
+            continue  # nothing is computed
+        computed = sums(line)
+        assert len(computed) > 1, (slip, array, line)
+        np.testing.assert_allclose(
+            computed, float(value), rtol=2e-3, atol=2e-3, err_msg=f"{slip}: {line}"
+        )
+
+
 CHANGE = """([place, patch]) => { const one = bookSheet.sheets[place];
     one.change({ given: { ...one.state.given, ...patch } }); }"""
 
