@@ -99,7 +99,7 @@ const bookAttention = (() => {
     "mix-not-rescaled": { share: (row, j, may, i, all, less = Math.max(...row)) => ({ up: stale(row, less)[j], less, note: "above the line, the largest so far" }) },
     "sum-not-rescaled": { share: (row, j, may, i, all, less = Math.max(...row)) => ({ down: stale(row, less), less, note: "below the line, the largest so far" }) },
     "block-not-masked": { share: (row) => ({ down: [...row, ...Array((4 - row.length % 4) % 4).fill(0)] }) },
-    "last-block-dropped": { share: (row, j, may, i, all, even = row.length - row.length % 2) => ({ down: row.slice(0, even), times: Number(j < even) }) },
+    "last-block-dropped": { share: (row, j, may, i, all, even = row.length - row.length % 2) => ({ down: row.slice(0, even), round: j < even ? undefined : () => 0, note: "without the last block" }) },
   };
 
   // How a weight is made: times · base^(up − less) ÷ (the sum of base^(down − less) + plus).

@@ -192,7 +192,7 @@ const bookSheet = (() => {
       const step = (...parts) => this.steps.append(button(...parts));
       if (this.isGiven(array)) {
         for (const [sign, by, label] of [["−", -0.5, "less"], ["+", 0.5, "more"]]) step(sign, () => this.set(array, i, j, Number((value + by).toFixed(4))), { "aria-label": label });
-        this.steps.append(field(value, `${array}, new value`, (x) => this.set(array, i, j, x)));
+        this.steps.append(field(value, `new ${array}`, (x) => this.set(array, i, j, x)));
       }
       if (array === "scores") {
         const open = !this.state.given.mask || this.state.given.mask[i][j];
@@ -247,7 +247,7 @@ const bookSheet = (() => {
         const { x, y, width, height } = one.getBoundingClientRect(), look = getComputedStyle(one), ink = rgb(look.color), text = new Option(one.innerText.split("\n")[0]);
         if (!width) continue;
         parts.push(`<g transform="translate(${Math.round(x - box.x + width / 2)} ${Math.round(y - box.y + height / 2)})" fill="${ink}">`);
-        if (one.dataset.at) parts.push(`<rect x="${-width / 2}" y="${-height / 2}" width="${width}" height="${height}" fill="${rgb(look.backgroundColor)}" stroke="${one.matches(".bad, .negative") ? ink : "none"}" stroke-dasharray="${one.matches(".bad") ? 0 : 3}"/>`);
+        if (one.dataset.at) parts.push(`<rect x="${-width / 2}" y="${-height / 2}" width="${width}" height="${height}" fill="${rgb(look.backgroundColor)}" stroke="${one.matches(".bad") ? ink : "none"}"/>`);
         parts.push(`<text dy="0.35em" transform="rotate(${one.closest(".tall") ? -90 : 0})">${text.innerHTML}</text></g>`);
       }
       return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${box.width} ${box.height}" font-family="sans-serif" font-size="${parseFloat(getComputedStyle(bands).fontSize)}" text-anchor="middle"><title>${this.root.dataset.sheet} ${this.state.slip}</title>${parts.join("")}</svg>\n`;
