@@ -198,11 +198,23 @@ def keys_that_one_sequence_hides(inputs: Inputs) -> Expected:
 
 
 @derivation
-def not_finite_in_sight(inputs: Inputs) -> Expected:
-    roles = ("query", "key", "value")
-    output = outputs((2,), *(inputs[role] for role in roles))
+def one_array_beside_several(inputs: Inputs) -> Expected:
+    query, key = inputs["query"], inputs["key"]
+    apart = inputs["key_of_sequence"], inputs["value_of_sequence"]
+    return {
+        "output_value": outputs((2,), query, key, apart[1]),
+        "output_key": outputs((2,), query, *apart),
+        "output_mask": outputs((2,), query, *apart, mask=inputs["mask"]),
+    }
 
-    def touched(role: str, sources: Callable[[Matrix, int, int], Vector]) -> list[Matrix]:
+
+@derivation
+def not_finite_in_sight(inputs: Inputs) -> Expected:
+    output, masked = (outputs((2,), *roles_of(inputs), mask=m) for m in (None, inputs["mask"]))
+
+    def touched(
+        output: list[Matrix], role: str, sources: Callable[[Matrix, int, int], Vector]
+    ) -> list[Matrix]:
         """Return the output where an entry is what is not finite among its sources, if any is."""
         sequences = zip(output, inputs[f"{role}_not_finite"], strict=True)
         return [
@@ -213,11 +225,15 @@ def not_finite_in_sight(inputs: Inputs) -> Expected:
             for rows, given in sequences
         ]
 
+    def column(x: Matrix, i: int, c: int) -> Vector:
+        return [row[c] for row in x]
+
     return {
         "output": output,
-        "output_query": touched("query", lambda x, i, c: x[i]),
-        "output_key": touched("key", lambda x, i, c: [entry for row in x for entry in row]),
-        "output_value": touched("value", lambda x, i, c: [row[c] for row in x]),
+        "output_query": touched(output, "query", lambda x, i, c: x[i]),
+        "output_key": touched(output, "key", lambda x, i, c: [e for row in x for e in row]),
+        "output_value": touched(output, "value", column),
+        "output_mask": touched(masked, "value", column),
     }
 
 

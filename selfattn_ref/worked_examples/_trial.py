@@ -123,6 +123,10 @@ def _with_more_keys(call: Call) -> Call:
     return replace(call, arguments={**call.arguments, **arrays})
 
 
+def _axes(arrays: Mapping[str, Any], names: list[str]) -> int:
+    return max((np.ndim(arrays[name]) for name in names), default=0)
+
+
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
 
@@ -161,7 +165,8 @@ class _Test(NamedTuple):
             result = _asked(call, self.function, arrays)
         except Exception as error:
             return [f"  {how}: {RAISES} {type(error).__name__}: {error}"]
-        two = "query" in arrays and arrays["query"].ndim > call.arguments["query"].ndim
+        given = [n for n in ("query", "key", "value") if n in arrays]
+        two = _axes(arrays, given) > _axes(call.arguments, given)  # `in_layouts` made it so
         faults = self._compared(how, result, two)
         if faults:
             return faults

@@ -1480,11 +1480,15 @@ def sa104(lib, given):
 
 
 def sa105(lib, given):
-    def attend(role=None):
+    def attend(role=None, **options):
         names = (f"{name}_not_finite" if name == role else name for name in ROLES)
-        return lib.scaled_dot_product_attention(*(given[name] for name in names))
+        return lib.scaled_dot_product_attention(*(given[name] for name in names), **options)
 
-    return {"output": attend(), **{f"output_{role}": attend(role) for role in ROLES}}
+    return {
+        "output": attend(),
+        **{f"output_{role}": attend(role) for role in ROLES},
+        "output_mask": attend("value", mask=given["mask"]),
+    }
 
 
 def sa106(lib, given):
@@ -1505,3 +1509,13 @@ def sa106(lib, given):
 def sa107(lib, given):
     attend = partial(lib.scaled_dot_product_attention, *(given[role] for role in ROLES))
     return {"output_mask": attend(mask=given["mask"]), "output_bias": attend(bias=given["bias"])}
+
+
+def sa108(lib, given):
+    attend = partial(lib.scaled_dot_product_attention, given["query"])
+    apart = given["key_of_sequence"], given["value_of_sequence"]
+    return {
+        "output_value": attend(given["key"], apart[1]),
+        "output_key": attend(*apart),
+        "output_mask": attend(*apart, mask=given["mask"]),
+    }

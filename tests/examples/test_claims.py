@@ -461,9 +461,14 @@ CLAIMS = {
             *(load("SA104").inputs[role][:, [0, 1, 0, 1]] for role in ("key", "value")),
         )[:, head], x["output"][:, head]) for head in (1, 2)
     ),
-    "SA105: what is not touched by the NaN stays as it is": lambda x: all(
-        np.isnan(x[name]).any() and np.array_equal(x[name][1], x["output"][1])
-        for name in x if name != "output"
+    "SA105: what is not touched by the NaN stays as it is": lambda x: (
+        all(np.isnan(x[name]).any() for name in x if name != "output")
+        and all(np.array_equal(x[name][1], x["output"][1])
+                for name in ("output_query", "output_key", "output_value"))
+        and np.isfinite(x["output_mask"][1]).all()
+    ),
+    "SA108: each sequence has an output of its own": lambda x: not any(
+        np.allclose(*value, rtol=0, atol=1e-2) for value in x.values()
     ),
     "SA106: the scores are symmetric, and the bias and the mask are not": lambda x: (
         np.array_equal(x["scaled_scores"], x["scaled_scores"].T)
