@@ -207,7 +207,12 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "upper-left",
             "zeros",
         ),
-        "refuses": ("SA093-3",),
+        "refuses": (
+            "SA093-3",
+            "SA108-1",
+            "SA108-2",
+            "SA108-3",
+        ),
         "answers": (
             "SA052-4",
             "SA052-5",
@@ -271,6 +276,10 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "SA106-5",
             "SA106-6",
             "SA107-2",
+            "SA105-5",
+            "SA108-1",
+            "SA108-2",
+            "SA108-3",
         ),
         "answers": (
             "SA052-4",
@@ -296,6 +305,9 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "SA101-14",
             "SA106-5",
             "SA106-6",
+            "SA108-1",
+            "SA108-2",
+            "SA108-3",
         ),
         "answers": (
             "SA052-4",
@@ -328,6 +340,9 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "SA098-1",
             "SA098-2",
             "SA098-3",
+            "SA108-1",
+            "SA108-2",
+            "SA108-3",
         ),
         "answers": ("SA052-5",),
         "differs": (),
@@ -344,7 +359,11 @@ EXAMPLES: dict[str, dict[str, tuple[str, ...]]] = {
             "uniform",
             "upper-left",
         ),
-        "refuses": (),
+        "refuses": (
+            "SA108-1",
+            "SA108-2",
+            "SA108-3",
+        ),
         "answers": (
             "SA052-4",
             "SA052-5",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import SkipTest
@@ -123,7 +123,7 @@ def _with_more_keys(call: Call) -> Call:
     return replace(call, arguments={**call.arguments, **arrays})
 
 
-def _axes(arrays: Mapping[str, Any], names: list[str]) -> int:
+def _axes(arrays: Mapping[str, Any], names: Iterable[str]) -> int:
     return max((np.ndim(arrays[name]) for name in names), default=0)
 
 

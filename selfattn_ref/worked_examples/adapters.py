@@ -259,19 +259,23 @@ def torch(function: Function, dtype: str = "float64") -> Function:
 
 
 def _length_first(
-    function: Function, array: Function, names: dict[str, str], note: str, *, one_width: bool
+    function: Function, array: Function, names: dict[str, str], note: str, *, is_jax: bool
 ) -> Function:
-    """Return the adapter for JAX and Keras: (B, T, H, d), and nearly the same keywords."""
+    """Return the adapter for JAX and Keras: (B, T, H, d), and nearly the same keywords.
+
+    JAX takes one width, and fewer heads of keys; with Keras that depends on its backend.
+    """
 
     def adapter(query: Array, key: Array, value: Array, **given: Any) -> Any:
         own = query, key, value
-        if one_width and value.shape[-1] != key.shape[-1]:
+        if is_jax and value.shape[-1] != key.shape[-1]:
             given["scale"] = key.shape[-1] ** -0.5 if given.get("scale") is None else given["scale"]
             width = max(key.shape[-1], value.shape[-1])
             query, key, value = (_widened(x, width) for x in own)
         causal, offset = given.pop("causal", False), given.pop("offset", 0)
         if not given.pop("grouped_heads", False):  # the shapes say it
             query, key, value = _alike(query, key, value)
+        lead = query
         if offset:
             given["mask"] = _seen(query, key, causal, offset, given.get("mask"))
         elif causal:
@@ -282,12 +286,12 @@ def _length_first(
         arrays = (array(_four(x).swapaxes(1, 2)) for x in (query, key, value))
         keywords = {names[name]: x for name, x in given.items()}
         output = function(*arrays, **keywords).swapaxes(1, 2)[..., : own[2].shape[-1]]
-        return _like(output, own[0])
+        return _like(output, lead)
 
     taken = {name for name, other in names.items() if _has(function, other)}
     if taken >= {"mask", "causal"}:
         taken.add("offset")
-    return _taking(function, adapter, [*sorted(taken), "grouped_heads"], note)
+    return _taking(function, adapter, [*sorted(taken), *["grouped_heads"] * is_jax], note)
 
 
 def jax(function: Function, dtype: str = "float64") -> Function:
@@ -307,7 +311,7 @@ def jax(function: Function, dtype: str = "float64") -> Function:
         "An offset of causal is given as a mask, and what is narrower, keys or values, is filled "
         "up with zeros: JAX takes one width."
     )
-    return _length_first(function, array, names, note, one_width=True)
+    return _length_first(function, array, names, note, is_jax=True)
 
 
 def keras(function: Function, dtype: str = "float64") -> Function:
@@ -323,7 +327,7 @@ def keras(function: Function, dtype: str = "float64") -> Function:
 
     names = {"mask": "mask", "bias": "bias", "scale": "scale", "causal": "is_causal"}
     note = "An offset of causal is given as a mask: Keras has no word for it."
-    return _length_first(function, array, names, note, one_width=False)
+    return _length_first(function, array, names, note, is_jax=False)
 
 
 def onnx(function: Function, dtype: str = "float64") -> Function:
@@ -335,9 +339,9 @@ def onnx(function: Function, dtype: str = "float64") -> Function:
     """
 
     def adapter(query: Array, key: Array, value: Array, **given: Any) -> Any:
-        own = query
         if not given.pop("grouped_heads", False):  # the shapes say it
             query, key, value = _alike(query, key, value)
+        own = query
         causal, mask, bias = (given.pop(n, None) for n in ("causal", "mask", "bias"))
         offset = given.pop("offset", 0)
         keywords: dict[str, Any] = {
