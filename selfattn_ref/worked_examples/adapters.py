@@ -82,9 +82,9 @@ def _widened(array: Array, width: int) -> Array:
     return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, width - array.shape[-1])])
 
 
-def _like(result: Any, query: Array) -> Any:
-    """Return a result without the axes of length 1 that the query was given before its own."""
-    shape, more = tuple(result.shape), 4 - query.ndim
+def _like(result: Any, array: Array) -> Any:
+    """Return a result without the axes of length 1 that an array was given before its own."""
+    shape, more = tuple(result.shape), 4 - array.ndim
     return result.reshape(shape[more:]) if shape[:more] == (1,) * more else result
 
 
@@ -160,7 +160,8 @@ def in_layout(function: Function, layout: str) -> Function:
         result = function(*map(turn, arrays) if turned else arrays, **keywords)
         several = isinstance(result, tuple)
         first = result[0] if several else result
-        first = _like(turn(first) if turned else first, query)
+        widest = max((query, key, value), key=np.ndim)  # queries may be shared by sequences
+        first = _like(turn(first) if turned else first, widest)
         return (first, *result[1:]) if several else first
 
     notes = getattr(function, "notes", ())
