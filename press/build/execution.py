@@ -32,9 +32,9 @@ WORKERS = CORES + 1  # a kernel waits for a moment while it starts and ends
 # What a kernel has in its environment. Products of matrices take one thread: the pages share the
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-# A page that imports this shows the code of the project, of which it may be the only one to show
-# a part: it is executed in every build.
-READS_CODE = "from book.figures.imports import"
+# A page that imports one of these reads what the fingerprint does not cover, the code of the project
+# or another page: it is executed in every build.
+READS_MORE = ("from book.figures.imports import", "from book.figures.trained import")
 READER = {"type": "plugin", "name": "myst_nb_md"}
 
 RUNNING: dict[Path, Future[None]] = {}
@@ -50,7 +50,8 @@ def execute(chosen: Iterable[Path] | None = None) -> None:
     begun: dict[str, Future[None]] = {}  # two pages may have their cells in common
     for path in filter(has_cells, paths):
         page = cache.add_nb_to_project(str(path), read_data=READER)
-        if key := cache.missing(page.pk, anew=READS_CODE in path.read_text("utf-8")):
+        text = path.read_text("utf-8")
+        if key := cache.missing(page.pk, anew=any(one in text for one in READS_MORE)):
             if key not in begun:
                 pool = pool or ProcessPoolExecutor(WORKERS, initializer=watch_parent)
                 data = ProcessData(page.pk, page.uri, cache, TIMEOUT, False)

@@ -6,7 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, writes
 
 from press.build.book import INPUTS
-from press.build.execution import READS_CODE
+from press.build.execution import READS_MORE
 from press.build.fingerprint import DEPENDENCIES, fingerprint
 from press.seams import Cache
 from tests.pages.sources import ROOT
@@ -77,5 +77,7 @@ def test_a_result_is_kept_unless_the_page_is_to_be_executed_anew(tmp_path):
     assert cache.missing(number, anew=True) == cache.missing(number) == key
 
 
-def test_the_page_that_shows_the_code_of_the_project_is_executed_anew():
-    assert READS_CODE in (ROOT / "book" / "reference" / "architecture.md").read_text("utf-8")
+def test_a_page_that_reads_code_or_another_page_is_executed_anew():
+    pages = ("reference/architecture.md", "concepts/attention-equation.md")
+    for page, line in zip(pages, READS_MORE, strict=True):
+        assert line in (ROOT / "book" / page).read_text("utf-8")

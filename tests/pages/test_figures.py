@@ -12,6 +12,7 @@ from book.figures import charts, palette
 from book.figures.canvas import Array, Canvas, text_width
 from book.figures.charts import Chart
 from book.figures.live.walk import walk
+from book.figures.machine import machine
 from tests.pages.sources import ROOT
 
 ALT = "Two by two shares; the larger ones, 0.75 each, stand on the diagonal."
@@ -63,6 +64,7 @@ def drawings() -> dict[str, charts.Drawing]:
             limits=[(-1, 3, -1, 3)], query_name="query", alt=ALT,
         ),
         "layers": charts.layers([["base"], ["one", "other"]], [("one", "base")], alt=ALT),
+        "machine": machine(["a", "b"], np.eye(2), SHARES, alt=ALT),
         "network": charts.network(
             ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "thin soft"), (1, 0, 1, "soft dashed")],
             alt=ALT,

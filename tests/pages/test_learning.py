@@ -1,24 +1,14 @@
 """What the page on training prints does not hang on the last place of a product."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from tests.pages.sources import BOOK, cells
-
-ASIDE = ("best(", "F @ ", "by_nudge")  # cells that no training needs
+from book.figures.trained import lesson
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page():
-    """Return the names that the visible cells define, up to the training of the models."""
-    names: dict[str, Any] = {}
-    text = (BOOK / "beyond" / "learning.md").read_text("utf-8")
-    for cell in cells(text.split("## Before and after")[0]):
-        if cell.visible and not any(aside in cell.code for aside in ASIDE):
-            exec(cell.code, names)
-    return names
+    return lesson()
 
 
 class TestTraining:

@@ -27,7 +27,6 @@ EVERY_LESSON = pytest.mark.parametrize("name", NAMES)
 NUMBER = re.compile(r"[-−]?\d+\.?\d*(?:e[-+]?\d+)?")
 # Why an input need not be printed where it is used.
 ELSEWHERE = {
-    ("concepts/attention-equation", "SA037"): "starts from queries, keys and values, which are",
     ("beyond/many-heads", "SA026"): "an exercise that starts from queries, keys and values, too",
 }
 # Without Jupyter: a cell after the other, in one process that knows the wheel and NumPy only. The
