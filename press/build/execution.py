@@ -32,8 +32,8 @@ WORKERS = CORES + 1  # a kernel waits for a moment while it starts and ends
 # What a kernel has in its environment. Products of matrices take one thread: the pages share the
 # cores, and no digit depends on how many there are.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-# A page that imports one of these reads what the fingerprint does not cover, the code of the project
-# or another page: it is executed in every build.
+# A page that imports one of these reads what the fingerprint does not cover, the code of the
+# project or another page: it is executed in every build.
 READS_MORE = ("from book.figures.imports import", "from book.figures.trained import")
 READER = {"type": "plugin", "name": "myst_nb_md"}
 
