@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site lighthouse pdf site test test-deep test-numpy test-peers test-project test-faults mutants bench lint format release reproduce serve examples lock clean
+.PHONY: help book check-latex check-links check-site measure lighthouse pdf site test test-deep test-numpy test-peers test-project rehearse test-faults mutants bench lint format release reproduce serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -24,8 +24,11 @@ check-latex: book ## Typeset every entry of "Cite" with BibTeX and biblatex (nee
 check-links: book ## Ask for every address that the book names: whether it is still there
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
-check-site: book $(BROWSER)/.ready ## Measure the budgets of the built site in a browser: weight, access, layout, paper
+check-site: book $(BROWSER)/.ready ## Try the built site in a browser; measure its budgets on each kind of page: weight, access, layout, paper
 	@$(BROWSER)/bin/python -m pytest -n auto --dist worksteal tests/site --confcutdir=tests/site
+	@$(BROWSER)/bin/python -m press measure --sample
+
+measure: book $(BROWSER)/.ready ## Measure the budgets on every page of the built site
 	@$(BROWSER)/bin/python -m press measure
 
 lighthouse: book $(BROWSER)/.ready ## Let Lighthouse score the heaviest pages on a phone (needs Node)
@@ -47,8 +50,11 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@bash $(MAKE_ENVIRONMENT) .venv-numpy requirements.txt 'numpy==$(NUMPY)'
 	@.venv-numpy/bin/python -m pytest tests selfattn_ref --ignore=tests/pages --ignore=tests/project
 
-test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel, rehearse CONTRIBUTING.md
-	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,rehearsal.py kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py)
+test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py)
+
+rehearse: $(READY) ## Take the steps of CONTRIBUTING.md in copies of the repository
+	@$(PY) -m pytest -n auto --dist worksteal tests/project/rehearsal.py
 
 test-faults: $(READY) ## Break a miniature of the book in every way that is known: each is refused in one line, or survived
 	@$(PY) -m pytest tests/faults --confcutdir=tests/faults

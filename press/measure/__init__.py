@@ -1,1 +1,1 @@
-"""The budgets of the built site, measured in a real browser: `make check-site`."""
+"""The budgets of the built site, measured in a real browser: `make measure`."""

@@ -1,4 +1,4 @@
-"""Measure every budget on every page; print a table, name what fails, write a report."""
+"""Measure every budget on the pages; print a table, name what fails, write a report."""
 
 import argparse
 import json
@@ -13,17 +13,27 @@ from press.measure.examine import visit_all
 
 REPORT = SITE.parent / "site-report.json"
 SHOWN = 12  # faults of a budget on the screen; the file has every fault
+# The first letters of pages that a program writes, many from one template.
+WRITTEN_ALIKE = ("SA", "_modules/", "derivations/", "tests/")
+HEAVIEST = 6  # of each kind stand for all of it in a sample
 
 
 def main() -> int:
     """Run all checks; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", nargs="*", help="paths in the site; all without")
-    wanted = parser.parse_args().pages
+    parser.add_argument(
+        "--sample",
+        action="store_true",
+        help=f"of pages that a program writes only the {HEAVIEST} heaviest of each kind",
+    )
+    options = parser.parse_args()
     started = time.monotonic()
     pages = [path.relative_to(SITE).as_posix() for path in html_files(SITE)]
-    if wanted:
-        pages = [page for page in pages if page in wanted]
+    if options.pages:
+        pages = [page for page in pages if page in options.pages]
+    if options.sample:
+        pages = sample(pages)
     if not pages:
         raise SystemExit(f"error: no such page in {SITE}; 'make book' builds the site.")
 
@@ -35,6 +45,14 @@ def main() -> int:
         print(f"[{number:3}/{len(pages)}] {page}: {told}", flush=True)
     sources = check_site(SITE) + check_frames(SITE)
     return report(rows, sources, time.monotonic() - started)
+
+
+def sample(pages: list[str]) -> list[str]:
+    """Leave out pages that are written by the same program as heavier ones."""
+    by_weight = sorted(pages, key=lambda page: -(SITE / page).stat().st_size)
+    alike = [[page for page in by_weight if page.startswith(kind)] for kind in WRITTEN_ALIKE]
+    left_out = {page for kind in alike for page in kind[HEAVIEST:]}
+    return [page for page in pages if page not in left_out]
 
 
 def report(rows: list[Row], sources: list[str], seconds: float) -> int:

@@ -145,5 +145,5 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
             f"of {len(TABLE) - 1} interfaces of other libraries are asked for again",
             "make test-peers",
         ),
-        (f"{budgets} budgets", "are measured on each page, in a browser", "make check-site"),
+        (f"{budgets} budgets", "are measured on each page, in a browser", "make measure"),
     ]

@@ -1,4 +1,4 @@
-"""The steps of CONTRIBUTING.md, taken in a copy of the repository: `make test-project`.
+"""The steps of CONTRIBUTING.md, taken in copies of the repository: `make rehearse`.
 
 A new example, a new function and a new page in a new part. All steps together pass whatever
 CONTRIBUTING.md names; a step that is left out is noticed by the tests that it names.
