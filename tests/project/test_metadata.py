@@ -114,6 +114,8 @@ class TestContinuousIntegration:
 
     def test_every_module_that_takes_a_build_of_its_own_is_run(self):
         (named,) = re.findall(r"tests/project/,([\w. ]+)\)", text("Makefile"))
+        named += " rehearsal.py"
+        assert "pytest -n auto --dist worksteal tests/project/rehearsal.py" in text("Makefile")
         tests = [
             p.name
             for p in (ROOT / "tests" / "project").glob("*.py")
