@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from press.build.server import serving
 
@@ -62,7 +63,7 @@ def test_the_last_question_stands_there_on_the_next_page(page, address):
     page.locator(".found a").first.wait_for()
     assert page.locator("dialog input").input_value() == "entropy"
     page.keyboard.type("rope")  # it is selected: the next one takes its place
-    assert page.locator("dialog input").input_value() == "rope"
+    expect(page.locator("dialog input")).to_have_value("rope")
 
 
 def test_escape_closes_the_search(page, address):
