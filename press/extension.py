@@ -44,10 +44,10 @@ from press.lesson import (
 from press.lesson.folds import Visitors, html
 from press.math import render, roles
 from press.reference import checks, errata, objectives, source_pages, theorem_index
+from press.reference.map import Map
 from press.seams import STATEMENTS
 from press.site import (
     addresses,
-    contents,
     icons,
     library,
     linked_data,
@@ -66,7 +66,7 @@ DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "generated-catalog": generated_catalog.GeneratedCatalog,
     "generated-coverage": generated_catalog.GeneratedCoverage,
     "install": library.Install,
-    "map": contents.Map,
+    "map": Map,
     "objectives": objectives.Objectives,
     "precision": precision.Precision,
     "public-bugs": public_bugs.PublicBugs,

@@ -1,18 +1,14 @@
-"""The contents of the book: its parts, their pages in reading order, and the map of all."""
+"""The contents of the book: its parts, and their pages in reading order."""
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx_external_toc.api import FileItem, TocTree
 
 from press import seams
-from press.markup import raw
-from press.site.placeholders import LateDirective
 
 LESSONS = {"concepts", "analogies", "scaling", "causal", "beyond"}
 LEVELS = re.compile(r"[123](–[23])?")
@@ -43,6 +39,12 @@ def level_of(env: BuildEnvironment, page: str) -> str:
     return level
 
 
+def levels(env: BuildEnvironment, pages: Iterable[str]) -> str:
+    """Return the levels of several pages, such as "1–2"; nothing where none teaches."""
+    found = [level for page in pages for level in level_of(env, page).split("–") if level]
+    return "–".join(sorted({min(found), max(found)})) if found else ""
+
+
 def question_of(env: BuildEnvironment, page: str) -> str:
     """Return the question that a page answers."""
     return str(env.metadata.get(page, {}).get("question", ""))
@@ -51,6 +53,7 @@ def question_of(env: BuildEnvironment, page: str) -> str:
 def entry_of(app: Sphinx, page: str, name: str) -> dict[str, Any]:
     """Return what a link from `page` to the page `name` says and where it leads."""
     return {
+        "name": name,
         "href": app.builder.get_relative_uri(page, name),
         "title": app.env.titles[name].astext(),
         "question": question_of(app.env, name),
@@ -63,7 +66,6 @@ def parts_seen_from(app: Sphinx, page: str) -> list[dict[str, Any]]:
     found = []
     for caption, names in parts(app.env):
         if caption:
-            levels = [n for name in names for n in level_of(app.env, name).split("–") if n]
             entries = [entry_of(app, page, name) for name in names]
             for place, entry in enumerate(entries):
                 entry["before"] = page in names[place + 1 :]
@@ -72,28 +74,7 @@ def parts_seen_from(app: Sphinx, page: str) -> list[dict[str, Any]]:
                     "name": caption,
                     "pages": entries,
                     "here": page in names,
-                    "level": "–".join(sorted({min(levels), max(levels)})) if levels else "",
+                    "level": levels(app.env, names),
                 }
             )
     return found
-
-
-class Map(LateDirective):
-    """``{map}``: the parts of the book with their levels, its pages by their questions."""
-
-    @staticmethod
-    def content(app: Sphinx) -> Iterator[nodes.Node]:
-        """Yield the map."""
-        rows = []
-        for part in parts_seen_from(app, app.env.docname):
-            if part["level"]:
-                links = "".join(
-                    f'<li><a href="{one["href"]}">{html.escape(one["question"])}</a>'
-                    f" <small>{html.escape(one['title'])}</small></li>"
-                    for one in part["pages"]
-                )
-                rows.append(
-                    f"<dt>{part['name']}<small>level {part['level']}</small></dt>"
-                    f"<dd><ul>{links}</ul></dd>"
-                )
-        yield raw(f'<dl class="map">{"".join(rows)}</dl>')
