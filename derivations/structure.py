@@ -210,36 +210,48 @@ def one_array_beside_several(inputs: Inputs) -> Expected:
 
 @derivation
 def not_finite_in_sight(inputs: Inputs) -> Expected:
-    output, masked = (outputs((2,), *roles_of(inputs), mask=m) for m in (None, inputs["mask"]))
-
     def touched(
-        output: list[Matrix], role: str, sources: Callable[[Matrix, int, int], Vector]
-    ) -> list[Matrix]:
+        role: str, sources: Callable[[Matrix, int, int], Vector], mask: Any = None
+    ) -> list[list[Vector]]:
         """Return the output where an entry is what is not finite among its sources, if any is."""
-        sequences = zip(output, inputs[f"{role}_not_finite"], strict=True)
-        return [
+        given = inputs[f"{role}_not_finite"]
+        # With numbers in place of what is not finite, which no entry that stays depends on.
+        finite = [
             [
-                [kept_or_not(entry, sources(given, i, c)) for c, entry in enumerate(row)]
+                [inputs[role][n][i][c] if is_not_finite(x) else x for c, x in enumerate(row)]
                 for i, row in enumerate(rows)
             ]
-            for rows, given in sequences
+            for n, rows in enumerate(given)
+        ]
+        output = outputs((2,), *roles_of({**inputs, role: finite}), mask=mask)
+        return [
+            [
+                [kept_or_not(entry, sources(rows, i, c)) for c, entry in enumerate(row)]
+                for i, row in enumerate(own)
+            ]
+            for own, rows in zip(output, given, strict=True)
         ]
 
     def column(x: Matrix, i: int, c: int) -> Vector:
         return [row[c] for row in x]
 
     return {
-        "output": output,
-        "output_query": touched(output, "query", lambda x, i, c: x[i]),
-        "output_key": touched(output, "key", lambda x, i, c: [e for row in x for e in row]),
-        "output_value": touched(output, "value", column),
-        "output_mask": touched(masked, "value", column),
+        "output": outputs((2,), *roles_of(inputs)),
+        "output_query": touched("query", lambda x, i, c: x[i]),
+        "output_key": touched("key", lambda x, i, c: [e for row in x for e in row]),
+        "output_value": touched("value", column),
+        "output_mask": touched("value", column, inputs["mask"]),
     }
+
+
+def is_not_finite(x: Real) -> bool:
+    """Tell whether an input is a NaN or an infinity: what is finite is a fraction."""
+    return isinstance(plain(x), float)
 
 
 def kept_or_not(entry: Real, sources: Vector) -> Real:
     """Return an entry of the output, or the NaN that is among what it is made of."""
-    found = next((plain(x) for x in sources if isinstance(plain(x), float)), None)
+    found = next((plain(x) for x in sources if is_not_finite(x)), None)
     if found is None:
         return because(entry, *sources)
     return because(found, *sources, words=Words(says="a NaN is among what it is made of"))
