@@ -124,15 +124,15 @@ const bookSheet = (() => {
     }
 
     put(state) {
-      const before = this.result, heads = this.heads.map((one) => one.result);
+      for (const one of this.heads) one.before = one.result;
       if (this.root.classList.replace("asks", "asked")) this.said.textContent = "";
       this.take(state);
-      this.heads.forEach((one, k) => { one.draw(heads[k]); one.tell(); });
+      for (const one of this.heads) { one.draw(); one.tell(); }
       this.remember();
-      const changed = [...this.rows.keys()].filter((i) => ["weights", "output"].some((array) => String(before[array][i]) !== String(this.result[array][i])));
+      const changed = [...this.rows.keys()].filter((i) => String(this.before.weights[i]) + this.before.output[i] !== String(this.result.weights[i]) + this.result.output[i]);
       const own = this.at && this.row(this.at, "query"), i = changed.includes(own) ? own : changed[0], name = this.rows[i];
-      const weights = name && this.result.weights[i].map((x, j) => `${this.columns[j]} ${x === null ? "hidden" : shown(x)}`).join(", ");
-      this.spoken.textContent = name && !state.slip ? `${name} now listens to ${weights}; its output is ${this.result.output[i].map(shown).join(", ")}.` : "";
+      const weights = name && this.result.weights[i].map((x, j) => `${this.columns[j]} ${x === null ? "hidden" : exactly(x)}`).join(", ");
+      this.spoken.textContent = name && !state.slip ? `${name} listens to ${weights}; it hears ${this.result.output[i].map(exactly).join(", ")}.` : "";
     }
 
     set(array, i, j, value) {
@@ -142,8 +142,8 @@ const bookSheet = (() => {
     }
 
     // Bring every number up to date. What has changed since the state before is marked.
-    draw(before) {
-      const r = this.result, slip = this.state.slip, from = this.at ? this.made(...this.at).from.map(String) : [];
+    draw() {
+      const { before, result: r, state: { slip } } = this, from = this.at ? this.made(...this.at).from.map(String) : [];
       for (const table of this.tables) {
         const shownRole = { key: r.roles[1], value: r.roles[2] }[table.dataset.matrix], low = table.parentNode.lastElementChild === table;
         const top = !low && shownRole, array = top ? this.source(shownRole) : table.dataset.matrix;
@@ -168,11 +168,12 @@ const bookSheet = (() => {
           if (low) cell.parentNode.classList.toggle("me", this.at && i === this.row(this.at, array));
         }
       }
+      this.root.querySelector(".by").textContent = this.scaleText();
       for (const one of [this.own, ...this.slipButtons]) one.setAttribute("aria-pressed", one.dataset.slip === slip);
       this.undo.disabled = this.past.length === 0;
       this.reset.disabled = JSON.stringify(this.state) === JSON.stringify(this.start);
       const { length } = this.changes();
-      this.reset.textContent = length ? `Reset (${length} changed)` : "Reset";
+      this.reset.textContent = "Reset" + (length ? ` (${length} changed)` : "");
       if (slip) this.broken.open = true;
     }
 
@@ -180,7 +181,7 @@ const bookSheet = (() => {
     tell() {
       const { slip } = this.state, held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
       const [effect, caught] = this.slips[slip] || [], bad = this.root.querySelectorAll(".bad").length;
-      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} Worked examples that catch it: ${caught}.`;
+      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} ${caught} worked examples catch it.`;
       const asks = this.root.matches(".asks");
       if (!asks) this.steps.replaceChildren();
       if (!this.at) return;
@@ -191,7 +192,7 @@ const bookSheet = (() => {
       if (asks) return;
       const step = (...parts) => this.steps.append(button(...parts));
       if (this.isGiven(array)) {
-        for (const [sign, by, label] of [["−", -0.5, "less"], ["+", 0.5, "more"]]) step(sign, () => this.set(array, i, j, Number((value + by).toFixed(4))), { "aria-label": label });
+        for (const [sign, by, label] of [["−", -1, "less"], ["+", 1, "more"]]) step(sign, () => this.set(array, i, j, Number((value + by).toFixed(4))), { "aria-label": label });
         this.steps.append(field(value, `new ${array}`, (x) => this.set(array, i, j, x)));
       }
       if (array === "scores") {

@@ -238,16 +238,18 @@ class Sheet(Drawing):
         return f"{letter}<small>{rules[name]}</small>" if name in rules else letter
 
     def _rule(self) -> str:
-        """Return how the scores are made, in letters."""
+        """Return how the scores are made, in letters, as HTML."""
         whole = "x" in self.given and "w_query" not in self.given
         width = next(self.given[n] for n in ("w_query", "query", "x") if n in self.given).shape[1]
         scale = self.options.get("scale")
         text = "X Xᵀ" if whole else "Q Kᵀ"
         root = math.isqrt(width)
+        by = ""
         if scale is None and width > 1:
-            text += f" ÷ {root}" if root**2 == width else f" ÷ √{width}"
+            by = f" ÷ {root}" if root**2 == width else f" ÷ √{width}"
         elif scale is not None and scale != 1:
-            text += f" × {scale:g}"
+            by = f" × {scale:g}"
+        text += f'<span class="by">{by}</span>'  # a script may scale otherwise
         cap = self.options.get("soft_cap")
         return (
             text + (f", cap {cap:g}" if cap else "") + (" + bias" if "bias" in self.given else "")
