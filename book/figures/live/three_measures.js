@@ -3,7 +3,7 @@
 {
   const { define, number, dot } = bookFigures;
   const MEASURES = ["dot", "cosine", "distance"];
-  const HOW = { dot: "farther in bat’s direction", cosine: "the smaller angle wins", distance: "the shorter way wins" };
+  const HOW = { dot: "farther in # direction", cosine: "the smaller angle wins", distance: "the shorter way wins" };
   const size = (a) => Math.hypot(...a);
   const minus = (a, b) => [a[0] - b[0], a[1] - b[1]];
   const times = (s, a) => [s * a[0], s * a[1]];
@@ -43,13 +43,13 @@
       return { values, lines, over, best };
     },
 
-    handles: ["bat", "cave", "racket"].map((key) => ({
+    handles: ({ words }) => words.map((key) => ({
       key, frame: "plane", name: key, label: `name-${key}`,
       put: (state, point) => ({ [key]: point.map((x) => (Math.abs(x - Math.round(x)) < 0.08 ? Math.round(x) : x)) }), // ties can be reached
     })),
 
     draw(view, state, { values, lines, best }, { data, limits }) {
-      const { measure } = state, [bat, ...others] = data.words, [low, high] = limits[bat];
+      const { measure } = state, [first, ...others] = data.words, [low, high] = limits[first];
       const place = (at) => view.place("plane", at), path = (part, points, closed) => {
         view.show(part, points.length > 1);
         if (points.length > 1) view.path(part, points.map(place), closed);
@@ -58,21 +58,21 @@
       others.forEach((word, i) => {
         const side = 2 * i - 1;
         path(`all-${word}`, MEASURES.reduce((region, name) => half(region, times(side, lines[name][0]), side * lines[name][1]), corners), true);
-        const x = state[bat], y = state[word], known = size(x) * size(y);
+        const x = state[first], y = state[word], known = size(x) * size(y);
         const t = known ? dot(x, y) / dot(x, x) : 0, foot = times(t, x), [cx, cy] = place(foot);
-        path(`to-${word}`, measure === "distance" ? [x, y] : !known ? [] : measure === "dot" ? [y, foot, t < 0 ? [0, 0] : t > 1 ? x : foot] : arc(x, y, 0.7 + 0.2 * i));
+        path(`to-${word}`, measure === "distance" ? [x, y] : !known ? [] : measure === "dot" ? [y, foot, t < 0 ? [0, 0] : t > 1 ? x : foot] : arc(x, y, (0.1 + 0.03 * i) * (high - low)));
         view.set(`foot-${word}`, { cx, cy, r: known && measure === "dot" ? 4 : 0 });
       });
-      const [first, second, wide] = view.frames.board;
+      const [left, right, wide] = view.frames.board;
       for (const name of MEASURES) {
         const [n, c] = lines[name], who = best[name];
         path(`line-${name}`, size(n) > 1e-9 ? half(corners, n, c).filter((at) => Math.abs(dot(n, at) - c) < 1e-9) : []);
         for (const look of ["thin", "soft"]) view.look(`line-${name}`, look, name !== measure);
         view.show(`best-${name}`, who !== "none");
-        view.set(`best-${name}`, { x: (who === others[1] ? second : first) - wide / 2, width: wide + (who === "both" ? second - first : 0) });
+        view.set(`best-${name}`, { x: (who === others[1] ? right : left) - wide / 2, width: wide + (who === "both" ? right - left : 0) });
         others.forEach((word, i) => view.text(`${name}-${word}`, isFinite(values[name][i]) ? number(values[name][i]) : "–"));
       }
-      view.text("how", HOW[measure]);
+      view.text("how", HOW[measure].replace("#", `${first}’s`));
       for (const word of data.words) view.arrow(word, place([0, 0]), place(state[word]));
       view.labels(data.words.map((word) => [`name-${word}`, place(state[word])]));
     },

@@ -9,11 +9,11 @@ from book.figures.charts import PHONE, Frame, _ticks
 from book.figures.glue import number
 from book.figures.live import Live, choice, group
 
-REACH = (-1.5, 5.5)  # of the plane, to both sides
-MEASURES = {  # name, the look of its line, what wins
-    "dot": ("dot product", "", "farther in bat’s direction"),
-    "cosine": ("cosine", " dashed", "the smaller angle wins"),
-    "distance": ("distance", " dotted", "the shorter way wins"),
+REACH = (-0.75, 2.75)  # of the plane, to both sides
+MEASURES = {  # name, the look of its line
+    "dot": ("dot product", ""),
+    "cosine": ("cosine", " dashed"),
+    "distance": ("distance", " dotted"),
 }
 
 
@@ -40,11 +40,11 @@ def three_measures(
     def draw(canvas: Canvas) -> None:
         narrow = canvas.width == PHONE
         size = canvas.width - 30 if narrow else 322
-        top = 162.0 if narrow else 10.0
+        top = 188.0 if narrow else 36.0
         box = Box(22, top, 22 + size, top + size)
         frame = Frame(canvas, box, (*REACH, *REACH))
         frame.tell("plane")
-        canvas.height = box.bottom + 28
+        canvas.height = box.bottom + 46
         _draw_regions(frame, words, lines(*embeddings[1:]))
         _draw_words(frame, dict(zip(words, embeddings, strict=True)))
         _draw_board(canvas, 0.0 if narrow else box.right + 26, words, values, best)
@@ -78,8 +78,8 @@ def _draw_regions(
             region = _half(region, side * n, side * c)
         canvas.part(f"all-{name}").path(frame(region), "paper fill", closed=True, keep_off=0)
     canvas.left = box.left
-    frame.y_axis(_ticks(*REACH, 7), "")
-    frame.x_axis(_ticks(*REACH, 7), "", lines=True)
+    frame.y_axis(_ticks(*REACH, 4), "water")
+    frame.x_axis(_ticks(*REACH, 4), "money", lines=True)
     for ends in (((REACH[0], 0), (REACH[1], 0)), ((0, REACH[0]), (0, REACH[1]))):
         canvas.path(frame(ends), "axis", keep_off=0)
     for name, (n, c) in borders.items():
@@ -134,7 +134,7 @@ def _draw_board(
             canvas.part(f"{name}-{word}").text(x, row, text, "cell", anchor="middle")
     row += step
     canvas.path([(left, row), (left + 20, row)], "score dashed")
-    canvas.part("how").note(left + 27, row, MEASURES["distance"][2])
+    canvas.part("how").note(left + 27, row, "the shorter way wins")
     left, row = (left + 182, row) if narrow else (left, row + 26)
     canvas.rectangle(Box(left, row - 7, left + 20, row + 7), "faint fill", 0.6)
     canvas.note(left + 27, row, "they disagree")
