@@ -58,9 +58,9 @@ def attempt(
     """
     arrays, judge = contiguous(call, dtype), call.judge(within)
     # What a call with other numbers left behind, or was compiled for it, must not be used again.
-    with contextlib.suppress(Exception):
-        narrower = "float32" if dtype == "float64" else dtype
-        _asked(_with_other_numbers(call, narrower), function, {})
+    for other in {"float64": ("float32", "float64")}.get(dtype, (dtype,)):
+        with contextlib.suppress(Exception):
+            _asked(_with_other_numbers(call, other), function, {})
     try:
         result = _asked(call, function, arrays)
     except Exception as error:

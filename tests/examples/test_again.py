@@ -53,8 +53,8 @@ def staged(name, x):
 
 def count():
     CALLS_MADE.append(1)
-    # The first is made with other numbers, in float32, and the second is compared.
-    return 1.0 if len(CALLS_MADE) <= 2 else 2.0
+    # The first two have other numbers, in float32 and in float64, and the third is compared.
+    return 1.0 if len(CALLS_MADE) <= 3 else 2.0
 
 
 def as_first(x):
@@ -117,6 +117,16 @@ class TestAgainAndInOtherMemory:
         message = "it is within what float32 allows, but its dtype is wider"
         with pytest.raises(WorkedExampleMismatch, match=message):
             self.SHARED.test(lambda q, k, v: attend(*map(as_first, (q, k, v))).astype(q.dtype))
+
+    def test_an_option_that_is_kept_for_a_shape_and_a_dtype_is_noticed(self):
+        kept = {}
+
+        def compiled(query, key, value, *, soft_cap):
+            cap = kept.setdefault((query.shape, query.dtype), soft_cap)
+            return attend(query, key, value, soft_cap=cap)
+
+        with pytest.raises(WorkedExampleMismatch):
+            load("SA039").calls[1].test(compiled)
 
     def test_positions_are_no_numbers_to_compute_with(self):
         call = load("SA096").calls[0]
