@@ -118,7 +118,7 @@ const bookPage = {
       const at = link.getBoundingClientRect();
       card.style.left = `${Math.max(8, Math.min(at.left, root.clientWidth - card.offsetWidth - 8))}px`;
       const below = at.bottom + 6;
-      card.style.top = `${below + card.offsetHeight < innerHeight ? below : at.top - card.offsetHeight - 6}px`;
+      card.style.top = `${Math.max(8, below + card.offsetHeight < innerHeight ? below : at.top - card.offsetHeight - 6)}px`;
     };
     const show = () => { card.showPopover(); place(); };
     const hide = () => card.hidePopover();

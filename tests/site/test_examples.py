@@ -10,7 +10,7 @@ from press.build.book import SITE
 @pytest.fixture
 def link(page):
     page.emulate_media(reduced_motion="reduce")  # there at once: a page that scrolls hides the card
-    page.goto(f"{Path(SITE).as_uri()}/concepts/similarity.html")
+    page.goto(f"{Path(SITE).as_uri()}/concepts/embeddings.html")
     link = page.locator(".id-link").first
     link.scroll_into_view_if_needed()
     return link
@@ -18,14 +18,14 @@ def link(page):
 
 @pytest.fixture
 def card(page):
-    return page.locator("#about-SA001")
+    return page.locator("#about-SA058")
 
 
 def test_a_pointer_shows_it_and_may_go_on_to_it(page, link, card):
     assert not card.is_visible()
     link.hover()
     card.wait_for(state="visible")
-    assert "Three words, three similarities" in card.inner_text()
+    assert "Which word told you?" in card.inner_text()
     card.hover()
     page.wait_for_timeout(400)
     assert card.is_visible()
@@ -43,7 +43,7 @@ def test_the_keyboard_shows_it_and_escape_sends_it_away(page, link, card):
     assert card.is_visible()
     at, below = link.bounding_box(), card.bounding_box()
     assert 0 <= below["y"] - at["y"] - at["height"] < 10
-    assert link.get_attribute("aria-describedby") == "about-SA001"
+    assert link.get_attribute("aria-describedby") == "about-SA058"
     page.keyboard.press("Escape")
     assert not card.is_visible()
 
