@@ -389,7 +389,7 @@ def headings(book: Element) -> Iterator[tuple[int, str, str]]:
     """Yield the level, the text and the id of what the outline of a combined book has."""
     for heading in book.iter(*HEADINGS):
         level = int(heading.get("aria-level", heading.tag[1]))
-        (article,) = heading.xpath("ancestor::article") or [None]
+        (article,) = heading.xpath("ancestor::article[1]") or [None]
         is_chapter = article is None or "chapter" in article.classes
         if level <= (3 if is_chapter else 2):
             place = heading.xpath("string(ancestor-or-self::*[@id][1]/@id)")

@@ -17,6 +17,8 @@ PAGES = (
     LESSON,
     "concepts/attention-equation.html",
     "SA021/index.html",
+    "examples/slips.html",
+    "examples/generated.html",
     "reference/handouts/mask.html",
     "reference/handouts/poster.html",
 )
