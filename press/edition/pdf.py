@@ -154,6 +154,8 @@ def simplify(pdf: Pdf) -> None:
             if isinstance(kid, int):
                 yield Dictionary(Type=Name.MCR, Pg=element.Pg, MCID=kid)
             elif "/S" not in kid:
+                if "/Pg" not in kid and "/Pg" in element:  # then it is on the sheet of its element
+                    kid.Pg = element.Pg
                 yield kid
             elif str(kid.S) == "/NonStruct":
                 found = list(within(kid))

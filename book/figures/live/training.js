@@ -13,7 +13,7 @@
 
     draw(view, _, { at, weights, loss }) {
       weights.forEach((row, h) => row.forEach((weight, j) => {
-        view.set(`cell-${h}-${j}`, { "fill-opacity": 0.8 * weight });
+        view.set(`cell-${h}-${j}`, { "fill-opacity": 0.6 * weight });
         view.text(`weight-${h}-${j}`, number(weight));
       }));
       view.move("now", view.place("loss", [at, loss]));

@@ -28,9 +28,9 @@ def training(
         box = Box(margin, 22, margin + across, 22 + down)
         canvas.columns(names, margin, 10, across)
         canvas.rows(heads, margin - 10, 22 + down / 2, down)
-        for (h, j), weight in np.ndenumerate(weights[0]):
+        for (h, j), weight in np.ndenumerate(weights[-1]):
             cell = box.cell(h, j)
-            canvas.part(f"cell-{h}-{j}").rectangle(cell.inset(1), "weight fill", 0.8 * weight)
+            canvas.part(f"cell-{h}-{j}").rectangle(cell.inset(1), "weight fill", 0.6 * weight)
             part = canvas.part(f"weight-{h}-{j}")
             part.note(*cell.middle, number(weight, 2), "cell", anchor="middle")
         top = 22 + len(heads) * down + 44
@@ -41,22 +41,22 @@ def training(
         frame.x_axis([(float(x), str(x)) for x in range(0, last + 1, 100)], "step")
         curve = frame(np.stack([every * np.arange(len(losses)), losses], axis=-1))
         canvas.path(curve, "ink thin", keep_off=0)
-        canvas.part("now", tuple(curve[0])).dot(curve[0], "ink")
+        canvas.part("now", tuple(curve[-1])).dot(curve[-1], "ink")
         canvas.height = frame.box.bottom + 46
 
     return Live(
         "training",
         draw,
         alt=alt,
-        start={"step": 0},
+        start={"step": last},
         limits={"step": (0, last)},
         data={"every": every, "clue": clue, "weights": np.round(weights, 4)}
         | {"losses": np.round(losses, 4)},
         says=f"After {{step}} steps the loss is {{loss}}. Head 1 gives *{names[clue]}* {{share}}.",
         numbers={
-            "step": "0",
-            "loss": number(float(losses[0]), 2),
-            "share": number(float(weights[0, 0, clue]), 2),
+            "step": str(last),
+            "loss": number(float(losses[-1]), 2),
+            "share": number(float(weights[-1, 0, clue]), 2),
         },
         hint="Move the slider.",
         controls=[dial("steps of training", "step", (0, last), every)],
