@@ -148,8 +148,6 @@ const bookChecker = (() => {
 
   const place = (i, shape, before) => shape.length ? `${before}[${index(i, shape).join(", ")}]` : "";
 
-  const scrolling = () => report.querySelectorAll(".table").forEach(bookPage.stop);
-
   function matrix(array, verdict, answer) {
     const { shape } = answer, { found } = verdict, named = shape.length > 1, tables = [];
     const columns = shape.length ? shape.at(-1) : 1, rows = named ? shape.at(-2) : 1;
@@ -191,7 +189,7 @@ const bookChecker = (() => {
     if (verdict.found?.wrong.length && verdict.state !== "few") {
       report.append(matrix(array, verdict, answer), oneByOne(array, verdict, answer));
     }
-    scrolling();
+    report.querySelectorAll(".table").forEach((table) => bookPage.boxes.observe(table));
   }
 
   const label = (array, i) => `${array.name || "array " + (i + 1)}, ${times(array.shape)}`;
@@ -340,8 +338,6 @@ const bookChecker = (() => {
     button.addEventListener("click", () => attempt(button.dataset.try, button.dataset.at));
   }
   addEventListener("hashchange", restore);
-  addEventListener("resize", scrolling);
-  report.addEventListener("toggle", scrolling, true); // what was folded had no width
   restore();
   return { take: arrived };
 })();

@@ -18,16 +18,20 @@ const bookPage = {
     setTimeout(() => { button.textContent = name; }, 1500);
   },
 
-  // What scrolls sideways is a stop for the keyboard. Say whether it does.
-  stop(box) {
-    const wide = box.scrollWidth > box.clientWidth;
-    if (wide) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
-    return wide;
-  },
+  // What scrolls sideways is a stop for the keyboard and says what it is. Told after a layout, none is forced.
+  boxes: new ResizeObserver((changes) => {
+    for (const [box, wide] of changes.map(({ target }) => [target, target.scrollWidth > target.clientWidth])) {
+      const { tagName, className } = box, own = { tabindex: 0 };
+      if (tagName !== "NAV") Object.assign(own, { role: "group", "aria-label": tagName === "PRE" ? "Code" : className === "table" ? "Table" : "Formula" });
+      for (const name in own) {
+        if (wide) box.setAttribute(name, own[name]);
+        else box.removeAttribute(name);
+      }
+    }
+  }),
 };
 {
-  const { make, copy, stop } = bookPage, root = document.documentElement;
+  const { make, copy, boxes } = bookPage, root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   try {
     if (localStorage.theme) root.dataset.theme = localStorage.theme;
@@ -92,17 +96,6 @@ const bookPage = {
       }
     }, { rootMargin: "0px 0px -75% 0px" });
     for (const link of links) observer.observe(document.getElementById(link.hash.slice(1)));
-  }
-
-  // A box that scrolls says what it is.
-  function scrolls(box) {
-    const wide = stop(box);
-    if (box.tagName === "NAV") return;
-    const name = box.tagName === "PRE" ? "Code" : box.className === "table" ? "Table" : "Formula";
-    for (const [attribute, value] of [["role", "group"], ["aria-label", name]]) {
-      if (wide) box.setAttribute(attribute, value);
-      else box.removeAttribute(attribute);
-    }
   }
 
   // What an example is, beside its id, while the pointer or the keyboard is there.
@@ -176,11 +169,7 @@ const bookPage = {
     all(".theme").forEach(themes);
     all(".id-link").forEach(tells);
     if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre, .copied > code").forEach(copies);
-    const boxes = all("pre, .math-scroll, .table, .strip");
-    const measure = () => boxes.forEach(scrolls);
-    measure();
-    addEventListener("resize", measure);
-    addEventListener("toggle", measure, true); // what was folded had no width
+    for (const box of all("pre, .math-scroll, .table, .strip")) boxes.observe(box);
     const search = (event) => {
       event.preventDefault();
       bookSearch.open();
@@ -215,11 +204,11 @@ const bookPage = {
       });
     }
     const strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
-    if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;
-    for (const list of all(".part")) {
-      center(list);
-      follow(list);
-    }
+    requestAnimationFrame(() => {
+      if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;
+      all(".part").forEach(center);
+    });
+    all(".part").forEach(follow);
     unfold();
     addEventListener("hashchange", unfold);
   });
