@@ -29,13 +29,11 @@ const bookSheet = (() => {
       this.places = this.cells.map(placeOf);
       this.controls();
       if (this.asks !== null) this.ask();
-      for (const cell of this.cells) cell.tabIndex = -1;
       root.addEventListener("click", (event) => {
         const cell = event.target.closest("td[data-at]");
         if (cell) this.press(cell);
       });
       root.addEventListener("keydown", (event) => this.key(event));
-      this.cells[0].tabIndex = 0;
     }
 
     // Once all sheets are there: which of them are heads whose outputs are added up.
@@ -59,7 +57,7 @@ const bookSheet = (() => {
       this.broken.hidden = !this.slipButtons.length;
       const full = this.root.requestFullscreen && button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()));
       this.undo = button("Undo", () => this.back());
-      this.reset = button("Reset", () => { this.past.length = 0; this.back(structuredClone(this.heads.map((one) => one.start))); });
+      this.reset = button("Reset", () => { this.past.length = 0; this.back(this.heads.map((one) => one.start)); });
       const copies = { NumPy: () => this.numpy(), JSON: () => JSON.stringify(this.plain(), null, 1), SVG: () => this.svg() };
       const tools = make("p", { class: "tools buttons" }, this.undo, this.reset, Object.entries(copies).map(([name, text]) => {
         const one = button(`Copy ${name}`, () => copy(one, text()));
@@ -88,9 +86,12 @@ const bookSheet = (() => {
     press(cell, focus) {
       if (cell.closest(".asks .covered")) return;
       this.at = placeOf(cell);
+      this.spoken.textContent = "";
       this.draw();
-      for (const one of this.cells) one.tabIndex = one === cell ? 0 : -1;
-      if (focus) cell.focus({ preventScroll: true });
+      if (focus) {
+        cell.focus({ preventScroll: true });
+        cell.scrollIntoView({ block: "nearest", inline: "nearest" });
+      }
       this.tell();
       this.remember();
     }
@@ -110,11 +111,11 @@ const bookSheet = (() => {
         return ahead > 1 && at.width ? ahead + 9 * Math.abs(y * way[1] + x * way[0]) : Infinity;
       };
       const to = this.cells.reduce((best, one) => (far(one) < far(best) ? one : best));
-      if (far(to) < Infinity) { this.press(to, true); to.scrollIntoView({ block: "nearest", inline: "nearest" }); }
+      if (far(to) < Infinity) this.press(to, true);
     }
 
     change(patch) {
-      this.past.push(this.heads.map((one) => structuredClone(one.state)));
+      this.past.push(this.heads.map((one) => one.state));
       this.put({ ...this.state, ...patch });
     }
 
@@ -144,6 +145,7 @@ const bookSheet = (() => {
     // Bring every number up to date. What has changed since the state before is marked.
     draw() {
       const { before, result: r, state: { slip } } = this, from = this.at ? this.made(...this.at).from.map(String) : [];
+      const stop = this.at ? this.cell(this.at) : this.cells[0], fresh = JSON.stringify(this.state) === JSON.stringify(this.start);
       for (const table of this.tables) {
         const shownRole = { key: r.roles[1], value: r.roles[2] }[table.dataset.matrix], low = table.parentNode.lastElementChild === table;
         const top = !low && shownRole, array = top ? this.source(shownRole) : table.dataset.matrix;
@@ -156,12 +158,13 @@ const bookSheet = (() => {
             hides: value === null,
             negative: value < -1e-9,
             bad: slip && Math.abs((value ?? 0) - (this.right[array][i][j] ?? 0)) > 1e-9 || Number.isNaN(value),
-            moved: before && !slip && old !== undefined && old !== value,
+            moved: before && !fresh && !slip && old !== undefined && old !== value,
             set: this.isGiven(array) && value !== this.start.given[array][i][j],
             here: String(this.at) === String(place),
             from: from.includes(String(place)),
           };
           for (const name in marks) cell.classList.toggle(name, Boolean(marks[name]));
+          cell.tabIndex = cell === stop ? 0 : -1;
           cell.textContent = text;
           cell.setAttribute("style", text && `--t:${tint}%`);
           cell.setAttribute("aria-label", `${this.called(array, i, j)}: ${text || "hidden"}`);
@@ -171,7 +174,7 @@ const bookSheet = (() => {
       this.root.querySelector(".by").textContent = this.scaleText();
       for (const one of [this.own, ...this.slipButtons]) one.setAttribute("aria-pressed", one.dataset.slip === slip);
       this.undo.disabled = this.past.length === 0;
-      this.reset.disabled = JSON.stringify(this.state) === JSON.stringify(this.start);
+      this.reset.disabled = fresh;
       const { length } = this.changes();
       this.reset.textContent = "Reset" + (length ? ` (${length} changed)` : "");
       if (slip) this.broken.open = true;
@@ -225,16 +228,16 @@ const bookSheet = (() => {
       const named = this.id === "sheet" ? known(id) : ""; // as in SA016/#not-scaled
       if (!named && (id !== this.id || !text)) return;
       const state = { ...structuredClone(this.start), slip: named || known(query.get("slip")) };
-      const number = (word) => (word?.trim() && isFinite(word) ? Number(word) : null);
-      if (number(query.get("scale")) !== null) state.options = { ...state.options, scale: number(query.get("scale")) };
+      const number = (word) => (word?.trim() && isFinite(word) ? Number(word) : null), scale = number(query.get("scale"));
+      if (scale !== null) state.options = { ...state.options, scale };
       for (const [key, word] of query) {
         const [name, i, j] = key.split("."), value = number(word), rows = this.right[name === "mask" ? "scores" : name];
         if (value === null || !(Object.hasOwn(this.given, name) || name === "mask") || rows?.[i]?.[j] === undefined) continue;
         this.enter(state.given, name, i, j, name === "mask" ? Number(value > 0) : value);
       }
       const cell = this.cell(query.get("at")?.split("."));
+      if (cell) this.at = placeOf(cell); // what changes is said of its word
       this.put(state);
-      if (cell) this.press(cell);
       for (let fold = this.root; (fold = fold.parentNode.closest("details"));) fold.open = true;
       this.root.scrollIntoView();
     }

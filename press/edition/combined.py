@@ -29,7 +29,7 @@ CLASSES = (
 )
 CATALOG, INDEX, THEOREMS = "examples/index.html", "genindex.html", "reference/theorems.html"
 SOLUTIONS, LIBRARY = "Solutions", "reference/api/"
-ON_A_CARD = {"Topics", "Taught in", "Citation"}
+ON_A_CARD = {"Topics", "Citation"}
 # A sheet shall have what the rules for a wide window say, and none of the others.
 WIDE = re.compile(r"@media \(min-width: (?:48|68\.75)rem\) \{")
 OTHER = re.compile(r"@media \((?:min|max)-width[^{]*\{")

@@ -99,17 +99,19 @@ def card(
             nodes.inline("", data["released"], classes=["date"]),
         ],
         "Topics": [nodes.Text(", ".join(data["topics"]))],
-        "Taught in": [to_page(data["page"])] if data["page"] in pages else [],
         "Tested in": [
             raw(", ".join(f'<a href="../{page}.html#{at}">{what}</a>' for page, at, what in tests))
         ],
         "Citation": [raw(copied(load(name).citation))],
     }
     open_ = " open" if newer else ""
+    why = prose(curled(data["why"]))
+    if data["page"] in pages:
+        why += [nodes.Text(" Taught in "), to_page(data["page"]), nodes.Text(".")]
     record = [
         nodes.paragraph("", "", *status(data)),
         raw(f"<p>{copied(f'{base}/{name}/')}</p>"),
-        raw(f"<details{open_}><summary>Citation, lesson and tests</summary>"),
+        raw(f"<details{open_}><summary>Citation and tests</summary>"),
         listed(facts),
         raw("</details>"),
     ]
@@ -119,7 +121,7 @@ def card(
     )
     return [
         nodes.container("", named, classes=["card"]),
-        nodes.paragraph("", "", *prose(curled(data["why"])), classes=["why"]),
+        nodes.paragraph("", "", *why, classes=["why"]),
         nodes.container("", *record, classes=["card", "record"]),
     ]
 

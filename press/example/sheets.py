@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 
-from book.figures.sheet import MOST, Sheet
+from book.figures.sheet import LETTERS, MOST, Sheet
 from press.example.axes import heads
 from press.example.data import documents
 from press.example.slip_catalog import caught_by
+from press.example.text import curled
 from press.markup import raw, section
 from press.site.theme import ROOT
 from selfattn_ref.worked_examples import Axis, Call, load, slips
@@ -31,6 +32,10 @@ HEADS = "multi_head_attention"
 WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
 REFERENCE = re.compile(r"(\w+)(?:\[(\w+|\d+:\d+)\])?")
 SCRIPT = ROOT / "book" / "figures" / "attention.js"
+ROOT_OF_WIDTH = (
+    "The scores are divided by the root of the width of a key: "
+    '<a href="../concepts/attention-equation.html#why-divide-by-the-root">why</a>.'
+)
 FIRST = 6  # sheets of an example; one with two sequences and three heads has 42
 OPTIONS = ("scale", "soft_cap", "causal", "offset")
 
@@ -85,6 +90,7 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
     for call, group in groupby(of_example(data["id"]), lambda sheet: sheet.call):
         is_open = "" if drawn else " open"
         heads = list(group)
+        width = heads[0].arrays()["key"].shape[1]
         bodies = [numbered(next(numbers), sheet) for sheet in heads]
         if heads[0].head:
             tabs = [
@@ -94,11 +100,30 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
             ]
             bodies = [f'<div class="tabs">{"".join(tabs)}</div>']
         title = f"<summary>{html.escape(heads[0].title)}</summary>"
-        drawn += [f'<details class="one"{is_open}>{title}{body}</details>' for body in bodies]
+        drawn += [
+            f'<details class="one"{is_open}>{title}{meanings(call, width, data)}{body}</details>'
+            for body in bodies
+        ]
     if not drawn:
         return []
     name = nodes.inline("", "On one sheet", classes=["unseen"])
     return [section("on-one-sheet", raw("".join(drawn)), title=[name])]
+
+
+def meanings(call: int, width: int, data: Mapping[str, Any]) -> str:
+    """Say what the matrices of a call do, in the words of the data, and what it divides by."""
+    given = data["calls"][call]["arguments"]
+    described = {name: data["inputs"][given[name]] for name in WEIGHTS if name in given}
+    if not described:
+        return ""
+    said = [
+        f'<dt style="--role:var(--{name.removeprefix("w_")})">{LETTERS[name][0]}</dt>'
+        f"<dd>{html.escape(curled(array['description']))}</dd>"
+        for name, array in described.items()
+    ]
+    if "scale" not in given:
+        said.append(f"<dt>÷ √{width}</dt><dd>{ROOT_OF_WIDTH}</dd>")
+    return f'<dl class="meanings">{"".join(said)}</dl>'
 
 
 def numbered(number: int, sheet: Sheet) -> str:

@@ -12,7 +12,7 @@ from press.example.stamps import apart, difference
 from press.example.text import prose
 from press.markup import raw
 from press.site.library import FOLDER, how_to_install
-from selfattn_ref.worked_examples import WorkedExample, load
+from selfattn_ref.worked_examples import Call, WorkedExample, load
 from selfattn_ref.worked_examples.slips import Slip, wrong
 
 ATTENTION = "scaled_dot_product_attention"
@@ -78,8 +78,13 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
     if not calls:
         return
     known = nodes.bullet_list()
+    alike: dict[tuple[str, str], list[Call]] = {}
     for call in calls:
+        alike.setdefault((repr(call), str(call.because)), []).append(call)
+    for call, *others in alike.values():
         text = nodes.paragraph("", "", nodes.literal("", repr(call).partition(": ")[2]))
+        numbers = ", ".join(str(one.number) for one in (call, *others))
+        text += nodes.Text(f" (call{'s' if others else ''} {numbers})")
         if call.conventions and not call.raises:
             kinds = (f"{kind}: {why.rstrip('.')}" for kind, why in call.because.items())
             text += [nodes.Text(": "), *prose("; ".join(kinds) + ".")]

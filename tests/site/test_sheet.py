@@ -391,6 +391,7 @@ def test_a_change_is_followed_marked_said_and_undone(opened: Any) -> None:
     page.goto("about:blank")
     page.goto(again)
     assert page.locator('td[data-array="x"][data-at="1,2"]').first.inner_text() == "2"
+    assert "bank listens to money" in page.locator(".told .now").first.inner_text()
 
 
 def test_a_slip_in_the_address_opens_the_sheet_broken(opened: Any) -> None:
