@@ -17,9 +17,9 @@ QUOTED = {
         "scaling/other-scalings": "0.99",
         "beyond/word-order": "0.1 0.5",
     },
-    "e, its square, or the largest exponent of a dtype": {
+    "e, its square, or a logarithm": {
+        "concepts/why-parameters": "0.69",
         "concepts/mixing-words": "2.718 7.39",
-        "concepts/attention-equation": "709.78 88.72",
         "concepts/all-at-once": "2.718",
         "beyond/many-heads": "4.113",
     },

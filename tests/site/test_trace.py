@@ -178,7 +178,8 @@ def test_without_script_an_address_leads_to_the_number(opened: Any) -> None:
 
 def test_a_drawing_is_traced_in_both_layouts(opened: Any) -> None:
     for width in (1280, 390):
-        page = opened("causal/masking.html", viewport={"width": width, "height": 844})
+        size = {"width": width, "height": 844}
+        page = opened("causal/masking.html", "#fig-masking-steps", viewport=size)
         cell = page.locator("#fig-masking-steps rect.entry:visible").nth(5)
         cell.scroll_into_view_if_needed()
         cell.click()

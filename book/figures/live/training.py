@@ -20,7 +20,7 @@ def training(
     The sentence speaks of the word at `clue`.
     """
     last = every * (len(losses) - 1)
-    heads = [f"head {h + 1}" for h in range(weights.shape[1])]
+    heads = [f"head {h}" for h in range(weights.shape[1])]
 
     def draw(canvas: Canvas) -> None:
         down, margin = 30.0, max(text_width(head, NUMBER) for head in heads) + 10
@@ -52,7 +52,7 @@ def training(
         limits={"step": (0, last)},
         data={"every": every, "clue": clue, "weights": np.round(weights, 4)}
         | {"losses": np.round(losses, 4)},
-        says=f"After {{step}} steps the loss is {{loss}}. Head 1 gives *{names[clue]}* {{share}}.",
+        says=f"After {{step}} steps the loss is {{loss}}. Head 0 gives *{names[clue]}* {{share}}.",
         numbers={
             "step": str(last),
             "loss": number(float(losses[-1]), 2),
