@@ -80,7 +80,11 @@ def root_of(page, name, place=0):
 # Press each button that is not pressed; return what is said then, and in each frame of the way.
 WHILE_IT_GLIDES = """(async () => {
   const looks = () => [...f.root.querySelectorAll("text")].map((one) => one.className.baseVal);
-  const said = [], text = () => f.root.textContent + looks();
+  const said = [], text = () => { // but not what is spoken half a second later
+    const copy = f.root.cloneNode(true);
+    copy.querySelectorAll("[role=status]").forEach((one) => one.remove());
+    return copy.textContent + looks();
+  };
   for (const button of f.root.querySelectorAll("[data-put][aria-pressed=false]")) {
     button.click();
     const way = [text(), []];
