@@ -18,7 +18,7 @@ const bookPage = {
     setTimeout(() => { button.textContent = name; }, 1500);
   },
 
-  // What scrolls sideways is a stop for the keyboard and says what it is. Told after a layout, none is forced.
+  // What scrolls sideways is a stop for the keyboard and says what it is. It is measured after a layout, which forces none.
   boxes: new ResizeObserver((changes) => {
     for (const [box, wide] of changes.map(({ target }) => [target, target.scrollWidth > target.clientWidth])) {
       const { tagName, className } = box, own = { tabindex: 0 };

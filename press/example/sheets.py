@@ -32,7 +32,7 @@ HEADS = "multi_head_attention"
 WEIGHTS = ("w_query", "w_key", "w_value", "w_output")
 REFERENCE = re.compile(r"(\w+)(?:\[(\w+|\d+:\d+)\])?")
 SCRIPT = ROOT / "book" / "figures" / "attention.js"
-ROOT_OF_WIDTH = (
+WHY_DIVIDE = (
     "The scores are divided by the root of the width of a key: "
     '<a href="../concepts/attention-equation.html#why-divide-by-the-root">why</a>.'
 )
@@ -122,7 +122,7 @@ def meanings(call: int, width: int, data: Mapping[str, Any]) -> str:
         for name, array in described.items()
     ]
     if "scale" not in given:
-        said.append(f"<dt>÷ √{width}</dt><dd>{ROOT_OF_WIDTH}</dd>")
+        said.append(f"<dt>÷ √{width}</dt><dd>{WHY_DIVIDE}</dd>")
     return f'<dl class="meanings">{"".join(said)}</dl>'
 
 
