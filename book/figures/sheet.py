@@ -8,7 +8,7 @@ complete without the script, on paper and in a notebook.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
 from typing import Any
@@ -254,6 +254,55 @@ class Sheet(Drawing):
         return (
             text + (f", cap {cap:g}" if cap else "") + (" + bias" if "bias" in self.given else "")
         )
+
+
+class Heads(Drawing):
+    """The sheets of the heads of one attention behind tabs, each with its own address."""
+
+    def __init__(self, sheets: Sequence[Sheet], name: str) -> None:
+        bodies = [f'<div id="{name}-{h}">{one.html}</div>' for h, one in enumerate(sheets)]
+        self.html = tabs(sheets, bodies, name)
+
+
+def of_heads(
+    name: str, x: Array, weights: Mapping[str, Array], heads: Mapping[str, int], **labels: Any
+) -> list[Sheet]:
+    """Return the sheet of each head, with what the other heads add to the output.
+
+    `heads` says how many each of `weights` has; `labels` are fields that all sheets share.
+    """
+    parts = {
+        one: np.split(matrix, heads[one], axis=0 if one == "w_output" else -1)
+        for one, matrix in weights.items()
+    }
+    many, of_keys = heads["w_query"], heads["w_key"]
+    sheets = [
+        Sheet(
+            name,
+            {"x": x} | {one: part[h * heads[one] // many] for one, part in parts.items()},
+            head=f"head {h}" if many > 1 else "",
+            shared=h * of_keys // many,
+            **labels,
+        )
+        for h in range(many)
+    ]
+    if many == 1:
+        return sheets
+    adds = [sheet.arrays()["adds"] for sheet in sheets]
+    return [
+        replace(one, others=np.sum(adds[:h] + adds[h + 1 :], axis=0))
+        for h, one in enumerate(sheets)
+    ]
+
+
+def tabs(sheets: Sequence[Sheet], bodies: Sequence[str], name: str) -> str:
+    """Write what is shown of each head or sequence, one at a time; the first is open."""
+    written = (
+        f'<details name="{name}"{"" if place else " open"}>'
+        f"<summary>{escape(sheet.head)}</summary>{body}</details>"
+        for place, (sheet, body) in enumerate(zip(sheets, bodies, strict=True))
+    )
+    return f'<div class="tabs">{"".join(written)}</div>'
 
 
 def cell(array: str, at: tuple[int, int], value: float, largest: float) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 
-from book.figures.sheet import LETTERS, MOST, Sheet
+from book.figures.sheet import LETTERS, MOST, Sheet, tabs
+from book.figures.sheet import of_heads as heads_of
 from press.example.axes import heads
 from press.example.data import documents
 from press.example.slip_catalog import caught_by
@@ -93,12 +94,7 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
         width = heads[0].arrays()["key"].shape[1]
         bodies = [numbered(next(numbers), sheet) for sheet in heads]
         if heads[0].head:
-            tabs = [
-                f'<details name="call-{call}"{"" if place else " open"}>'
-                f"<summary>{html.escape(sheet.head)}</summary>{body}</details>"
-                for place, (sheet, body) in enumerate(zip(heads, bodies, strict=True))
-            ]
-            bodies = [f'<div class="tabs">{"".join(tabs)}</div>']
+            bodies = [tabs(heads, bodies, f"call-{call}")]
         title = f"<summary>{html.escape(heads[0].title)}</summary>"
         drawn += [
             f'<details class="one"{is_open}>{title}{meanings(call, width, data)}{body}</details>'
@@ -141,34 +137,24 @@ def of_heads(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
     if references["x_query"] != references["x_key_value"] or set(given) - known:
         return
     counts = dict(zip(WEIGHTS, (heads, of_keys, of_keys, heads), strict=True))
-    parts = {
-        name: np.split(given[name], many, axis=0 if name == "w_output" else -1)
-        for name, many in counts.items()
-    }
     rows = labels_of(references["x_query"], data, -2)
     words, axis = is_named(references["x_query"], data), axes_of(references["x_query"], data)[-2]
-    sheets = [
-        Sheet(
-            data["id"],
-            {"x": given["x_query"]}
-            | {name: part[h * counts[name] // heads] for name, part in parts.items()},
-            title=f"{' '.join(rows) if words else f'{len(rows)} {axis.name}s'}, {heads} "
-            + ("head" if heads == 1 else "heads"),
-            rows=rows,
-            columns=rows,
-            features=labels_of(references["x_query"], data, -1),
-            outputs=labels_of(references["w_output"], data, -1),
-            call=call.number,
-            head=f"head {h}" if heads > 1 else "",
-            shared=h * of_keys // heads,
-        )
-        for h in range(heads)
-    ]
-    adds = [sheet.arrays()["adds"] for sheet in sheets]
+    sheets = heads_of(
+        data["id"],
+        given["x_query"],
+        {name: given[name] for name in WEIGHTS},
+        counts,
+        title=f"{' '.join(rows) if words else f'{len(rows)} {axis.name}s'}, {heads} "
+        + ("head" if heads == 1 else "heads"),
+        rows=rows,
+        columns=rows,
+        features=labels_of(references["x_query"], data, -1),
+        outputs=labels_of(references["w_output"], data, -1),
+        call=call.number,
+    )
     slips = {name: said for sheet in sheets for name, said in broken(sheet).items()}
-    for h, sheet in enumerate(sheets):
-        others = np.sum(adds[:h] + adds[h + 1 :], axis=0) if heads > 1 else None
-        yield replace(sheet, others=others, slips=slips)
+    for sheet in sheets:
+        yield replace(sheet, slips=slips)
 
 
 def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
