@@ -26,6 +26,7 @@ const bookEntries = (() => {
   const few = (all) => (all.length > 6 ? [...all.slice(0, 2), "…", all.at(-1)] : all).join(" + ");
   const grouped = (text) => (/ [+·×] /.test(text) ? `(${text})` : text);
   const small = (text) => (text ? ` <small>(${text})</small>` : "");
+  const ofKeys = (array) => /^(key|value)$/.test(array);
   const times = (x, y) => (x === 1 ? y : `${inner(x)} × ${y}`);
 
   return class {
@@ -76,12 +77,11 @@ const bookEntries = (() => {
         x === (this.start.given[name]?.[i][j] ?? 1) ? [] : [[`${name}.${i}.${j}`, x]]))));
     }
 
-    nameOf([array, i]) { return (["key", "value"].includes(array) ? this.columns : this.rows)[i]; }
+    nameOf([array, i]) { return (ofKeys(array) ? this.columns : this.rows)[i]; }
 
     // In which row of another array the word of an entry stands, or -1. Words may recur: places tell.
     row([array, i], other) {
-      const [one, two] = [array, other].map((name) => ["key", "value"].includes(name));
-      return array.startsWith("w_") || (one !== two && String(this.rows) !== String(this.columns)) ? -1 : i;
+      return array.startsWith("w_") || (ofKeys(array) !== ofKeys(other) && String(this.rows) !== String(this.columns)) ? -1 : i;
     }
 
     sign([array]) { return SIGNS[array] || array; }
@@ -129,9 +129,9 @@ const bookEntries = (() => {
     }
 
     scaleText() {
-      const { scale, roles } = this.result, width = this.result[roles[0]][0].length;
-      const root = Math.abs(scale - width ** -0.5) < 1e-12;
-      return scale === 1 ? "" : root ? (Number.isInteger(Math.sqrt(width)) ? ` ÷ ${Math.sqrt(width)}` : ` ÷ √${width}`) : ` × ${exactly(scale)}`;
+      const { scale, roles } = this.result, width = this.result[roles[0]][0].length, root = Math.sqrt(width);
+      if (scale === 1) return "";
+      return Math.abs(scale - 1 / root) < 1e-12 ? ` ÷ ${Number.isInteger(root) ? root : "√" + width}` : ` × ${exactly(scale)}`;
     }
 
     score(i, j, value) {

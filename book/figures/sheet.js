@@ -74,7 +74,7 @@ const bookSheet = (() => {
         const weights = this.result.weights[this.asks], most = weights.indexOf(Math.max(...weights));
         this.root.classList.replace("asks", "asked");
         this.press(this.cell(["weights", this.asks, j]), true);
-        this.spoken.textContent = `You pressed ${this.columns[j]}, ${most === j ? "and" : "but"} ${word} listens most to ${most === j ? "it" : this.columns[most]}, with ${shown(weights[most])}.`;
+        this.spoken.textContent = `You pressed ${this.columns[j]}, ${most === j ? "and" : "but"} ${word} listens most to ${most === this.asks ? "itself" : this.columns[most]}, with ${shown(weights[most])}.`;
       };
       this.root.classList.add("asks");
       this.said.textContent = `Whom will ${word} listen to most?`;
@@ -167,7 +167,7 @@ const bookSheet = (() => {
           cell.tabIndex = cell === stop ? 0 : -1;
           cell.textContent = text;
           cell.setAttribute("style", text && `--t:${tint}%`);
-          cell.setAttribute("aria-label", `${this.called(array, i, j)}: ${text || "hidden"}`);
+          cell.setAttribute("aria-label", `${this.called(array, i, j)}: ${text || "hidden"}${marks.bad ? ", differs" : ""}`);
           if (low) cell.parentNode.classList.toggle("me", this.at && i === this.row(this.at, array));
         }
       }

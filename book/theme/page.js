@@ -180,8 +180,7 @@ const bookPage = {
     addEventListener("keydown", (event) => {
       const key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
       const writes = event.target.closest("input, textarea, select, [contenteditable]");
-      if (key === "k" && control && !event.shiftKey && !event.altKey) search(event);
-      else if (key === "/" && !control && !event.altKey && !writes) search(event);
+      if (!event.altKey && (control ? key === "k" && !event.shiftKey : key === "/" && !writes)) search(event);
     });
     const menus = all("details.menu");
     // A tap beside a menu closes it and does nothing else.

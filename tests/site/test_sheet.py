@@ -334,6 +334,36 @@ def test_the_keys_go_from_matrix_to_matrix(opened: Any) -> None:
     assert seen == [["scores", "1,0"], ["scores", "2,0"]]
 
 
+def test_with_keys_alone_a_sheet_is_broken_and_the_tree_says_so(opened: Any) -> None:
+    page = opened("SA037")
+
+    def walk_to(found: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate(f"document.activeElement.matches({found!r})"):
+                return
+        raise AssertionError(f"60 presses of Tab reach nothing like {found}")
+
+    def differing() -> set[str]:
+        tree = page.locator(".whole").first.aria_snapshot()
+        return set(re.findall(r"- 'cell \"(.*?): [^\"]*, differs\"'", tree))
+
+    walk_to(".whole td")
+    assert differing() == set()
+    walk_to(".break > summary")
+    page.keyboard.press("Enter")
+    walk_to("[data-slip='not-scaled']")
+    page.keyboard.press("Enter")
+    tree = page.locator(".whole").first.aria_snapshot()
+    assert '- button "not-scaled" [pressed]' in tree
+    (count,) = re.findall(r"the scores are not scaled\. (\d+) numbers differ", tree)
+    assert len(differing()) == int(count) == page.locator(".whole .bad").count()
+    assert "how closely bank listens to money" in differing()
+    page.keyboard.press("Enter")
+    assert differing() == set()
+    assert '- button "the right rule" [pressed]' in page.locator(".whole").first.aria_snapshot()
+
+
 def test_weights_are_covered_until_the_reader_has_pressed_a_word(visit: Any) -> None:
     page = visit(LESSON)
     seen = page.locator(".covered td[data-at]:visible")
@@ -432,7 +462,7 @@ def test_nothing_bars_a_screen_reader(opened: Any, theme: str) -> None:
     label = page.locator('td[data-array="weights"][data-at="1,0"]').first.get_attribute(
         "aria-label"
     )
-    assert label == "how closely bank listens to money: 0.45"
+    assert label == "how closely bank listens to money: 0.45, differs"
     assert broken_rules(page) == []
 
 
