@@ -9,6 +9,9 @@ from typing import Any, TypeAlias
 from derivations.recording import NO_WORDS, Step, Words, because, chosen, step
 
 DIGITS = 50
+# From scores of this size on, exponentials are told beside that of the largest score: a reader's
+# computer may not be able to check the others, and nobody wants to read them.
+LARGE = 20
 
 # A step, which records how it was made, or a number that nothing was computed for.
 Real: TypeAlias = Any
@@ -140,15 +143,14 @@ def softmax(scores: Vector, allowed: Sequence[Real] | None = None) -> Vector:
         because(score, may, words=Words(says=lets, rule="{0} under the mask"))
         for score, may in zip(scores, allowed, strict=True)
     ]
-    # Without the largest score, no exponential is too large for a computer to check.
-    masked = any(isinstance(may, Step) for may in allowed)
-    among = "that the mask lets through" if masked else "of the row"
-    highest = largest(
-        (score for score, may in zip(kept, allowed, strict=True) if may),
-        Words(note=f"the largest {among}"),
-    )
+    seen = [score for score, may in zip(kept, allowed, strict=True) if may]
+    if max(map(abs, seen)) > LARGE:
+        masked = any(isinstance(may, Step) for may in allowed)
+        among = "that the mask lets through" if masked else "of the row"
+        highest = largest(seen, Words(note=f"the largest {among}"))
+        kept = [score - highest if may else score for score, may in zip(kept, allowed, strict=True)]
     exponentials = [
-        exponential(score - highest, Words("exponential", leads=True)) if may else zero
+        exponential(score, Words("exponential", leads=True)) if may else zero
         for score, may, zero in zip(kept, allowed, hidden, strict=True)
     ]
     everything = total(exponentials, Words(note="the sum of the exponentials of the row"))
