@@ -12,7 +12,7 @@ from book.figures.glue import as_text
 # How far below the top each stage stands, in pixels.
 STAGES = {
     "words": 14, "numbers": 58, "listens": 134, "mix": 192, "add": 226, "network": 276,
-    "add again": 322, "next word": 402,
+    "add again": 322, "shares": 388, "next word": 446,
 }  # fmt: skip
 TOP, ENTERS, BOTTOM = 84, 102, 346  # of the frame of a layer, and where the words come in
 WIDEST = 30.0  # a ribbon of weight 1
@@ -43,7 +43,7 @@ def machine(words: Sequence[str], rows: Array, weights: Array, *, alt: str) -> D
             _draw_lane(canvas, float(x))
         _draw_loop(canvas, right)
         last = float(lanes[-1])
-        canvas.arrow((last, BOTTOM), (last, STAGES["next word"] - 16), "ink thin")
+        _draw_shares(canvas, last)
         canvas.text(last, STAGES["next word"], "?", anchor="middle", bold=True)
         canvas.height = STAGES["next word"] + 14
 
@@ -56,6 +56,7 @@ def _name_stages(canvas: Canvas, narrow: bool) -> None:
         canvas.text(0, STAGES[name], name)
     canvas.text(0, STAGES["add again"], "add")
     pairs = {"listens": ("who listens", "to whom"), "network": ("feed-forward", "network")}
+    pairs |= {"shares": ("a share for", "every word")}
     for name, (first, second) in pairs.items():
         if narrow:
             canvas.text(0, STAGES[name] - 9, first)
@@ -66,9 +67,9 @@ def _name_stages(canvas: Canvas, narrow: bool) -> None:
 
 def _draw_lane(canvas: Canvas, x: float) -> None:
     """Draw what happens to one word in a layer, with the two ways around that are added."""
-    canvas.dot((x, ENTERS), "ink", 3)
     aside, mix, add, network, again = x - 23, *(STAGES[n] for n in [*STAGES][3:7])
-    canvas.path([(x, ENTERS), (aside, ENTERS + 10), (aside, add), (x - 9, add)], "ink thin")
+    canvas.path([(x, ENTERS), (x, ENTERS + 12)], "ink thin")
+    canvas.path([(x, ENTERS), (aside, ENTERS), (aside, add), (x - 9, add)], "ink thin")
     canvas.dot((x, mix), "context", 7)
     canvas.path([(x, mix), (x, add - 9)], "context")
     _plus(canvas, (x, add))
@@ -80,6 +81,17 @@ def _draw_lane(canvas: Canvas, x: float) -> None:
     canvas.path([(x, network + 14), (x, again - 9)], "ink thin")
     _plus(canvas, (x, again))
     canvas.path([(x, again + 9), (x, BOTTOM)], "ink thin")
+
+
+def _draw_shares(canvas: Canvas, x: float) -> None:
+    """Draw how the numbers of the last word become shares of every word, and the next word."""
+    y = STAGES["shares"]
+    canvas.path([(x, BOTTOM), (x, y - 14)], "ink thin")
+    canvas.outline(Box(x - 18, y - 14, x + 18, y + 14), "ink")
+    for place, tall in enumerate((5, 16, 9, 3)):
+        left = x - 12 + 6.5 * place
+        canvas.rectangle(Box(left, y + 9 - tall, left + 4.5, y + 9), "weight fill")
+    canvas.arrow((x, y + 14), (x, STAGES["next word"] - 14), "ink thin")
 
 
 def _plus(canvas: Canvas, at: tuple[float, float]) -> None:

@@ -14,12 +14,12 @@
 
     dials: { silent: ({ silent }) => String(Math.round(silent)) },
 
-    draw(view, state, { shares, heard, leans }, { data: { word, names } }) {
+    draw(view, state, { shares, heard, leans }, { data: { names } }) {
       shares.forEach((share, k) => {
         const [left, full] = view.frames[`bar-${k}`], place = (at) => view.place(`plane-${k}`, at);
         [0, 1].forEach((j) => view.set(`share-${k}-${j}`, { x: left + j * full * share, width: full * share }));
         view.text(`each-${k}`, `${names.join(" and ")}, ${number(share)} each`);
-        view.arrow(`to-${k}`, place(word), place(word.map((x, axis) => x + heard[k][axis])));
+        view.arrow(`to-${k}`, place([0, 0]), place(heard[k]));
         view.text(`lean-${k}`, `leans ${number(leans[k])}`);
       });
     },

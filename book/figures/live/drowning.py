@@ -1,4 +1,4 @@
-"""The average drowns: two planes, in which a word is moved by what it hears among silent words."""
+"""The average drowns: two planes, with what a word hears among words that say nothing."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ MOST = 100  # words that say nothing
 
 
 def drowning(word: Array, clue: Array, silent: int, names: Sequence[str], *, alt: str) -> Live:
-    """Draw where a word goes by the plain average and by attention, `silent` words beside it.
+    """Draw what a word hears by the plain average and by attention, `silent` words beside it.
 
     The silent words are zeros; places are (money, water). `names` are those of the word and of its
     clue, which both have the same score.
@@ -83,7 +83,7 @@ def _draw_shares(canvas: Canvas, box: Box, share: float, k: int, names: Sequence
 def _draw_plane(
     frame: Frame, word: Array, clue: Array, heard: Array, k: int, names: Sequence[str]
 ) -> None:
-    """Draw the word, its clue, and the way of the word by what it hears."""
+    """Draw the word, its clue, and what the word hears, as an arrow from the origin."""
     canvas = frame.canvas
     frame.tell(f"plane-{k}")
     frame.y_axis(TICKS, "water")
@@ -92,10 +92,9 @@ def _draw_plane(
     canvas.path(frame([(low, low), (high, high)]), "soft thin dashed", keep_off=0)
     x, y = frame((0.6, 0.28))
     canvas.note(x, y, "no lean")
-    start = frame(word)
-    canvas.part(f"to-{k}").arrow(start, frame(word + heard), "context")
-    canvas.dot(start, "ink")
+    canvas.part(f"to-{k}").arrow(frame((0, 0)), frame(heard), "context")
+    canvas.dot(frame(word), "ink")
     canvas.dot(frame(clue), "ink")
-    canvas.label(names[0], start, first=-45)
+    canvas.label(names[0], frame(word), first=-45)
     canvas.label(names[1], frame(clue), first=-45)
     canvas.height = frame.box.bottom + 46

@@ -22,7 +22,7 @@
       const place = (at) => view.place("plane", at);
       for (const part of ["word", "name-word"]) view.move(part, place(word));
       averages.forEach((at, k) => {
-        view.arrow(`to-${k}`, place(word), place(at));
+        view.arrow(`to-${k}`, place([0, 0]), place(at));
         view.move(`name-${k}`, place(at));
       });
     },

@@ -43,7 +43,7 @@ def one_place(
         for word, at in named.items():
             canvas.dot(frame(at), "soft")
             canvas.label(word, frame(at), "soft", first=-45)
-        _draw_averages(frame, start, (one, other), averages)
+        _draw_averages(frame, (one, other), averages)
         x, y = frame(start)
         canvas.part("word", (x, y)).dot((x, y), "ink", 5.5)
         canvas.part("name-word", (x, y)).text(x, y - 16, name, anchor="middle", bold=True)
@@ -75,13 +75,11 @@ def leans(at: Array) -> str:
     return "does not lean" if lean == "0.00" else f"leans {lean.lstrip('−')} {side}"
 
 
-def _draw_averages(
-    frame: Frame, start: Array, names: Sequence[str], averages: Sequence[Array]
-) -> None:
-    """Draw where the average of each sentence leaves the word."""
+def _draw_averages(frame: Frame, names: Sequence[str], averages: Sequence[Array]) -> None:
+    """Draw the average of each sentence, as an arrow from the origin."""
     canvas = frame.canvas
     for k, (name, at) in enumerate(zip(names, averages, strict=True)):
         x, y = frame(at)
-        canvas.part(f"to-{k}").arrow(frame(start), (x, y), "context")
+        canvas.part(f"to-{k}").arrow(frame((0, 0)), (x, y), "context")
         part = canvas.part(f"name-{k}", (x, y))
         part.note(x + 4, y + 14, f"with {name}", "context")
