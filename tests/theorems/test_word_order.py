@@ -102,29 +102,29 @@ class TestShiftIsRotation:
     """thm-shift-is-rotation: one matrix shifts every position, and products go by distance."""
 
     @given(st.integers(1, 5), st.integers(0, 60), st.integers(0, 60), st.integers(-30, 30))
-    def test_one_orthogonal_matrix_for_all_positions(self, pairs, s, t, k):
+    def test_one_orthogonal_matrix_for_all_positions(self, pairs, i, j, h):
         width = 2 * pairs
         P = sinusoidal_encoding(130, width)
-        D = np.zeros((width, width))
-        omega = [10000 ** (-2 * i / width) for i in range(pairs)]
-        for i in range(pairs):
-            D[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = block(k * omega[i])
-        np.testing.assert_allclose(D @ D.T, np.eye(width), atol=1e-12)
-        for at in (s, t):
-            np.testing.assert_allclose(P[at + 30] @ D, P[at + 30 + k], atol=1e-9)
-        by_distance = sum(math.cos((s - t) * w) for w in omega)
-        assert P[s] @ P[t] == pytest.approx(by_distance, abs=1e-9)
-        assert np.linalg.norm(P[s]) == pytest.approx(math.sqrt(pairs))
+        R = np.zeros((width, width))
+        omega = [10000 ** (-2 * n / width) for n in range(pairs)]
+        for n in range(pairs):
+            R[2 * n : 2 * n + 2, 2 * n : 2 * n + 2] = block(h * omega[n])
+        np.testing.assert_allclose(R @ R.T, np.eye(width), atol=1e-12)
+        for at in (i, j):
+            np.testing.assert_allclose(P[at + 30] @ R, P[at + 30 + h], atol=1e-9)
+        by_distance = sum(math.cos((i - j) * w) for w in omega)
+        assert P[i] @ P[j] == pytest.approx(by_distance, abs=1e-9)
+        assert np.linalg.norm(P[i]) == pytest.approx(math.sqrt(pairs))
 
-    @pytest.mark.parametrize("k", [-1, 0, 3])
-    def test_a_shift_between_query_and_key_makes_each_position_look_that_far(self, k):
+    @pytest.mark.parametrize("h", [-1, 0, 3])
+    def test_a_shift_between_query_and_key_makes_each_position_look_that_far(self, h):
         P, omega = sinusoidal_encoding(60, 8), 10000.0 ** (-np.arange(4) / 4)
-        D = np.zeros((8, 8))
-        for i in range(4):
-            D[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = block(k * omega[i])
-        found = (P @ D @ P.T).argmax(axis=1)
+        R = np.zeros((8, 8))
+        for n in range(4):
+            R[2 * n : 2 * n + 2, 2 * n : 2 * n + 2] = block(h * omega[n])
+        found = (P @ R @ P.T).argmax(axis=1)
         inside = slice(1, -3)
-        np.testing.assert_array_equal(found[inside], np.arange(60)[inside] + k)
+        np.testing.assert_array_equal(found[inside], np.arange(60)[inside] + h)
 
     def test_a_sine_without_its_cosine_cannot_be_shifted(self):
         sines = sinusoidal_encoding(8, 2)[:, :1]
@@ -133,7 +133,7 @@ class TestShiftIsRotation:
 
 
 class TestRotary:
-    """thm-rotary: lengths stay, and the score of rotated pairs goes by distance."""
+    """thm-rotary: lengths stay, and a rotated score goes by the difference of positions, signed."""
 
     PLACES = st.integers(-50, 50)
 
@@ -149,10 +149,26 @@ class TestRotary:
         phi = np.angle(hand_q) - np.angle(hand_k)
         waves = abs(hand_q) * abs(hand_k) * np.cos((i - j) * omega + phi)
         assert turned[0] @ turned[1] == pytest.approx(waves.sum(), abs=1e-9)
-        by_distance = rotate_pairs(q[np.newaxis], [i - j], interleaved=interleaved)[0] @ k
-        assert turned[0] @ turned[1] == pytest.approx(by_distance, abs=1e-9)
+        by_difference = rotate_pairs(q[np.newaxis], [i - j], interleaved=interleaved)[0] @ k
+        assert turned[0] @ turned[1] == pytest.approx(by_difference, abs=1e-9)
         for x, y in zip((q, k), turned, strict=True):
             assert np.linalg.norm(y) == pytest.approx(np.linalg.norm(x))
+
+    def test_the_sign_of_the_difference_counts(self):
+        q, k = drawn(0, 2, 4)
+        ahead, behind = (
+            rotate_pairs(q[np.newaxis], [i])[0] @ rotate_pairs(k[np.newaxis], [j])[0]
+            for i, j in ((3, 0), (0, 3))
+        )
+        assert abs(ahead - behind) > 0.1
+
+    def test_with_keys_turned_for_another_base_the_difference_is_not_enough(self):
+        q, k = np.array([[1.0, 2, 0, 1]]), np.array([[2.0, 1, 1, 0]])
+        one, other = (
+            (rotate_pairs(q, [i], base=400) @ rotate_pairs(k, [i - 2], base=100).T).item()
+            for i in (12, 42)
+        )
+        assert abs(one - other) > 1
 
     def test_to_turn_the_query_only_is_not_enough(self):
         q, k = drawn(0, 2, 4)
