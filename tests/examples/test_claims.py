@@ -164,7 +164,7 @@ CLAIMS = {
         and nowhere_close(x["output_encoded_reversed"], x["output_encoded"][::-1])
         and nowhere_close(x["output_causal_reversed"], x["output_causal"][::-1])
     ),
-    "SA029: a score depends on the distance only": lambda x: (
+    "SA029: a score depends on the difference of positions only": lambda x: (
         np.array_equal(x["scores"], x["scores_shifted"])
         and all(
             len(set(np.diagonal(x[name], -distance).tolist())) == 1

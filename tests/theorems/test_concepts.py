@@ -74,7 +74,7 @@ class TestAttentionHoldsOut:
 
 
 class TestNoMutualPreference:
-    """thm-no-mutual-preference, and that dot products of words are positive semidefinite."""
+    """thm-no-mutual-preference: for any words, whose dot products are positive semidefinite."""
 
     @given(
         words=hnp.arrays(np.float64, (5, 3), elements=COORDINATES),
