@@ -218,6 +218,15 @@ class TestCentralDifference:
         assert bound(best) < bound(other)
         assert (2 * bound(best)) ** 3 == 9 * M * eta**2
 
+    def test_it_needs_an_exact_subtraction(self):
+        # A straight line, M = 0, whose two values are floats, eta = 0: the bound is 0.
+        high, low, h = 1.0, 2.0**-60, 0.5
+        slope = (Fraction(high) - Fraction(low)) / Fraction(2 * h)
+        bound = 0 * Fraction(h) ** 2 / 6 + 0 / Fraction(h)
+        assert abs((Fraction(high) - Fraction(low)) / Fraction(2 * h) - slope) <= bound
+        rounded = Fraction(high - low)  # a float cannot hold the difference; 2h is 1
+        assert abs(rounded / Fraction(2 * h) - slope) > bound
+
     def test_it_needs_three_derivatives(self):
         x, h = Fraction(1, 4), Fraction(1)
         assert (abs(x + h) - abs(x - h)) / (2 * h) == pytest.approx(0.25)  # the slope is 1
