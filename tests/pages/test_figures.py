@@ -9,6 +9,7 @@ import pytest
 from coloraide import Color
 
 from book.figures import charts, palette
+from book.figures.backward import forward_and_back
 from book.figures.canvas import Array, Canvas, text_width
 from book.figures.charts import Chart
 from book.figures.live.walk import walk
@@ -64,6 +65,7 @@ def drawings() -> dict[str, charts.Drawing]:
             limits=[(-1, 3, -1, 3)], query_name="query", alt=ALT,
         ),
         "layers": charts.layers([["base"], ["one", "other"]], [("one", "base")], alt=ALT),
+        "forward and back": forward_and_back(alt=ALT),
         "machine": machine(["a", "b"], np.eye(2), SHARES, alt=ALT),
         "network": charts.network(
             ["a", "b"], ["words", "layer 1"], [(1, 0, 0, "thin soft"), (1, 0, 1, "soft dashed")],
