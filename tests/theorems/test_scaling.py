@@ -131,6 +131,22 @@ class TestRowsShareAQuery:
             assert len({(case[i], case[j]) for case in cases}) == 4
         assert mean(Fraction(q * k * q * other) for q, k, other in cases) == Fraction(3, 2)
 
+    @pytest.mark.parametrize("width", [1, 2, 3, 4])
+    def test_scores_of_queries_of_one_length_may_be_independent(self, width):
+        signs = all_vectors(SIGNS, width)
+        products = [[dot(q, k) for k in signs] for q in signs]
+        shares = [{v: Fraction(row.count(v), len(row)) for v in row} for row in products]
+        assert all(share == shares[0] for share in shares)  # the query tells nothing of its row
+
+    def test_without_different_lengths_signs_may_be_tied_and_sizes_not(self):
+        keys = [Fraction(2), Fraction(-1), Fraction(-1)]  # of mean 0
+        rows = [(q * k, q * other) for q in SIGNS for k in keys for other in keys]
+        positive = mean(Fraction(a > 0) for a, _ in rows)
+        assert positive == Fraction(1, 2)
+        assert mean(Fraction(a > 0 and b > 0) for a, b in rows) == Fraction(5, 18)
+        large = mean(Fraction(abs(a) == 2) for a, _ in rows)
+        assert mean(Fraction(abs(a) == 2 == abs(b)) for a, b in rows) == large**2
+
     def test_scores_of_unequal_queries_are_not_independent(self):
         keys = all_vectors(SIGNS, 1)
         rows = [(q * k[0], q * other[0]) for q in (1, 3) for k in keys for other in keys]
