@@ -231,7 +231,7 @@ class TestBoundsOnTheJacobian:
 
 
 class TestSaturation:
-    """thm-saturation: what is left to the others bounds every gradient, the winner's included."""
+    """thm-saturation: what is left to the others bounds the whole Jacobian."""
 
     @given(scores)
     def test_the_norm_is_at_most_twice_what_the_winner_leaves(self, s):

@@ -17,7 +17,7 @@
       const scores = ends.slice(first, first + 4).sort((a, b) => b - a), scaled = scores.map((score) => score / Math.sqrt(steps));
       const shares = [softmax(scores), softmax(scaled)];
       return {
-        scores: [scores, scaled], shares, slopes: shares.map((bank) => bank.map((p) => p * (1 - p))),
+        scores: [scores, scaled], shares,
         typical: Math.sqrt(ends.reduce((sum, end) => sum + end * end, 0) / ends.length),
       };
     },
@@ -28,28 +28,27 @@
       next: (figure) => figure.put({ bunch: String((figure.state.bunch % figure.limits.bunch.length) + 1) }), // other walks: there is no way between
     },
 
-    draw(view, { d, bunch }, { scores, shares, slopes }, { limits, data }) {
+    draw(view, { d, bunch }, { scores, shares }, { limits }) {
       for (const one of limits.bunch) view.look(`bunch-${one}`, "chosen", one === bunch);
       const place = (score) => view.place("chart", [d, score]), [x] = place(0);
       view.set("ahead", { x: pixel(x), width: pixel(view.place("chart", [limits.d[1], 0])[0] + 2 - x) });
       view.move("edge", [x, view.parts.edge[0].dataset.at.split(" ")[1]]);
-      const columns = data.slopes ? [scores, shares, slopes] : [scores, shares];
       scores[0].forEach((score, j) => {
         const [cx, cy] = place(score).map(pixel);
         view.set(`dot-${j}`, { cx, cy });
         for (const bank of [0, 1]) {
-          columns.forEach((column, place) => view.text(`number-${bank}-${place}-${j}`, number(column[bank][j], [bank ? 2 : 0, 2, 3][place])));
-          view.set(`bar-${bank}-${j}`, { width: pixel(view.frames.bars[0] * columns.at(-1)[bank][j]) });
+          view.text(`number-${bank}-0-${j}`, number(scores[bank][j], bank ? 2 : 0));
+          view.text(`number-${bank}-1-${j}`, number(shares[bank][j]));
+          view.set(`bar-${bank}-${j}`, { width: pixel(view.frames.bars[0] * shares[bank][j]) });
         }
       });
       view.text("title-1", `divided by √${number(d, 0)}`);
     },
 
-    says: ({ d, bunch }, { shares, slopes, typical }, { limits, data }) => ({
+    says: ({ d, bunch }, { shares, typical }, { limits, data }) => ({
       bunch: `${bunch} of ${limits.bunch.length}`, walks: String(data.walks.length),
-      d: number(d, 0), steps: d < 1.5 ? "1 step" : `${number(d, 0)} steps`, typical: number(typical, 1), root: number(Math.sqrt(d), 1),
+      steps: d < 1.5 ? "1 step" : `${number(d, 0)} steps`, typical: number(typical, 1), root: number(Math.sqrt(d), 1),
       share: number(shares[0][0]), tamed: number(shares[1][0]),
-      slope: number(Math.max(...slopes[0]), 3), slope_tamed: number(Math.max(...slopes[1]), 3),
     }),
   });
 }

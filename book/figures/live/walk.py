@@ -11,14 +11,11 @@ from book.figures.live import Live, action, dial
 from selfattn_ref import softmax
 
 KEYS = 4  # of one query: so many walks stand out
+HEADS = (("score", "score"), ("share", "weight"))  # what the columns of numbers are
 ROW, WIDE = 22.0, 44.0  # between the bars, and of a column of numbers
 SHARES = (
     "After {steps} these {walks} walks are typically {typical} from zero; the root is {root}. "
     "Softmax gives the highest of set {bunch} a share of {share}; divided by the root, {tamed}."
-)
-SLOPES = (
-    "At width {d} softmax gives the highest score of set {bunch} a share of {share}, and the "
-    "steepest slope is {slope}. Divided by the root: {tamed} and {slope_tamed}."
 )
 
 
@@ -27,13 +24,11 @@ def hexed(steps: Array) -> list[str]:
     return [row.tobytes().hex() for row in np.packbits(steps > 0, axis=-1)]
 
 
-def walk(
-    steps: Array, *, start: int, bunch: int, x_label: str, alt: str, slopes: bool = False
-) -> Live:
+def walk(steps: Array, *, start: int, bunch: int, x_label: str, alt: str) -> Live:
     """Draw walks of steps 1 or -1, one per row, and the shares of four after `start` steps.
 
     Each four walks are the scores of one query with four keys; the `bunch` to begin with counts
-    from 1. With `slopes`, the bars say how much a share rises with its own score.
+    from 1.
     """
     walks, most = steps.shape
     if np.any(np.abs(steps) != 1) or walks % KEYS:
@@ -45,11 +40,7 @@ def walk(
     scores = np.sort(ends[chosen])[::-1].astype(float)
     root = float(np.sqrt(start))
     shares = [softmax(scores), softmax(scores / root)]
-    own = [p * (1 - p) for p in shares]
-    whole = 0.25 if slopes else 1.0  # what the longest bar stands for
-    bar = "how much a share rises with its own score" if slopes else "a share"
-    heads = [("score", "score"), ("share", "weight"), ("slope", "ink")][: 3 if slopes else 2]
-    banks = list(zip([scores, scores / root], shares, own, strict=True))
+    banks = list(zip([scores, scores / root], shares, strict=True))
 
     def draw(canvas: Canvas) -> None:
         narrow = canvas.width == PHONE
@@ -58,12 +49,12 @@ def walk(
         _draw_walks(frame, steps, start, bunch, x_label)
         for j, score in enumerate(scores):
             canvas.part(f"dot-{j}").dot(frame((start, score)), "score")
-        full = (162.0 if narrow else 190.0) - WIDE * len(heads)
-        canvas.frames["bars"] = [full / whole]
+        full = (162.0 if narrow else 190.0) - WIDE * len(HEADS)
+        canvas.frames["bars"] = [full]
         for bank, title in enumerate(("scores as they are", f"divided by √{start}")):
             x, y = (182.0 * bank, box.bottom + 66) if narrow else (378.0, 12 + 158.0 * bank)
             canvas.part(f"title-{bank}").text(x, y, title, bold=True)
-            _draw_bank(canvas, x, y, bank, heads, banks[bank], full / whole)
+            _draw_bank(canvas, x, y, bank, banks[bank], full)
         canvas.height = max(canvas.height, box.bottom + 52)
 
     return Live(
@@ -72,10 +63,9 @@ def walk(
         alt=alt,
         start={"d": start, "bunch": str(bunch)},
         limits={"d": (1, most), "bunch": [str(1 + b) for b in range(walks // KEYS)]},
-        data={"walks": hexed(steps), "slopes": slopes},
-        says=SLOPES if slopes else SHARES,
+        data={"walks": hexed(steps)},
+        says=SHARES,
         numbers={
-            "d": str(start),
             "steps": f"{start} steps",
             "walks": str(walks),
             "bunch": f"{bunch} of {walks // KEYS}",
@@ -83,11 +73,9 @@ def walk(
             "root": number(root, 1),
             "share": number(float(shares[0][0]), 2),
             "tamed": number(float(shares[1][0]), 2),
-            "slope": number(float(own[0].max())),
-            "slope_tamed": number(float(own[1].max())),
         },
         hint="The thick walks are the scores of one query with four keys, listed from the highest; "
-        f"a bar is {bar}.",
+        "a bar is a share.",
         controls=[
             dial("Steps, one for each number of a key: d<sub>k</sub> =", "d", (1, most), 1),
             action("Four other keys", "next"),
@@ -125,23 +113,22 @@ def _draw_bank(
     x: float,
     y: float,
     bank: int,
-    heads: Sequence[tuple[str, str]],
     columns: Sequence[Array],
     unit: float,
 ) -> None:
     """Draw the numbers of four keys in columns, and the last of them as bars."""
-    ends = [x + 38 + 42 * place for place in range(len(heads))]
-    across = x + WIDE * len(heads)  # where the bars begin
-    for (head, _), end in zip(heads, ends, strict=True):
+    ends = [x + 38 + 42 * place for place in range(len(HEADS))]
+    across = x + WIDE * len(HEADS)  # where the bars begin
+    for (head, _), end in zip(HEADS, ends, strict=True):
         canvas.note(end, y + ROW, head, anchor="end")
     for j in range(KEYS):
         row = y + (j + 2) * ROW
-        for place, (_, look) in enumerate(heads):
-            text = number(float(columns[place][j]), (2 if bank else 0, 2, 3)[place])
-            bold = place == len(heads) - 1
+        for place, (_, look) in enumerate(HEADS):
+            text = number(float(columns[place][j]), (2 if bank else 0, 2)[place])
+            bold = place == len(HEADS) - 1
             part = canvas.part(f"number-{bank}-{place}-{j}")
             part.text(ends[place], row, text, look, anchor="end", bold=bold)
-        bar = Box(across, row - 8, across + unit * float(columns[len(heads) - 1][j]), row + 8)
+        bar = Box(across, row - 8, across + unit * float(columns[-1][j]), row + 8)
         canvas.part(f"bar-{bank}-{j}").rectangle(bar, f"{look} fill", 0.75)
     axis = [(across, y + 1.5 * ROW), (across, y + 5.5 * ROW)]
     canvas.path(axis, "axis", keep_off=0)
