@@ -150,6 +150,7 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("build-finished", USUAL, card.write_card),
     ("build-finished", USUAL, downloads.write_files),
     ("build-finished", USUAL, addresses.write_sitemap),
+    ("build-finished", USUAL, addresses.write_moved),
     ("build-finished", USUAL, search.write),
 )
 FOR_PAGES = {"builder-inited", "doctree-resolved", "build-finished"}

@@ -262,23 +262,31 @@ def charts(
     log_x: bool = False,
     log_y: bool = False,
     stacked: bool = False,
+    rows: int = 0,
     wide: bool = False,
 ) -> Drawing:
     """Draw curves, each with its name on it.
 
     Charts stand side by side where there is room, or one below the other if they are `stacked`.
+    Many small ones stand in `rows`, on a phone two in each of its rows.
     """
 
     def draw(canvas: Canvas) -> None:
         beside = canvas.width > PHONE and not stacked
-        across = (canvas.width - GAP * (len(parts) - 1)) / len(parts) if beside else canvas.width
-        tall = 250 if len(parts) == 1 else 230 if beside else 190
+        a_row = len(parts) if beside else 1
+        if rows:
+            a_row = -(-len(parts) // rows) if beside else 2
+        gap = 12 if rows else GAP
+        across = (canvas.width - gap * (a_row - 1)) / a_row
+        tall = 110 if rows else 250 if len(parts) == 1 else 230 if beside else 190
+        y = 0.0
         for place, part in enumerate(parts):
-            x = (across + GAP) * place if beside else 0
-            y = 0 if beside else canvas.height + (14 if place else 0)
-            last = beside or place == len(parts) - 1
+            if place and place % a_row == 0:
+                y = canvas.height + 14
+            last = place >= len(parts) - a_row
             name = part.x_label or (x_label if last else "")
-            _chart(canvas, part, (x, y), (across, tall), name, (log_x, log_y))
+            corner = ((across + gap) * (place % a_row), y)
+            _chart(canvas, part, corner, (across, tall), name, (log_x, log_y))
 
     return Drawing(draw, alt, wide)
 

@@ -17,6 +17,8 @@ import sys
 from pathlib import Path, PurePosixPath
 from zipfile import BadZipFile, ZipFile
 
+from press.site.moved import LEAD
+
 NAME, SUMS = "selfattn-book", "SHA256SUMS"  # as a release attaches them
 NOWHERE = "404.html"
 ARCHIVE = re.compile(rf"{NAME}-(\d+)\.(\d+)\.(\d+)\.zip")
@@ -26,8 +28,6 @@ STUB = """\
 <meta http-equiv="refresh" content="0; url={to}"></head>
 <body><p>The newest version of this page: <a href="{to}">{title}</a></p></body></html>
 """
-# Takes along what the refresh would lose: the place in the page, and what a figure shows.
-LEAD = 'location.replace(document.querySelector("link").href + location.search + location.hash);\n'
 
 
 def publish(archives: list[Path], out: Path) -> list[str]:

@@ -10,6 +10,7 @@ from press.build.book import SITE
 from press.build.check_html import check_frames, check_site, html_files
 from press.measure.budgets import BUDGETS, Row
 from press.measure.examine import visit_all
+from press.site import moved
 
 REPORT = SITE.parent / "site-report.json"
 SHOWN = 12  # faults of a budget on the screen; the file has every fault
@@ -30,6 +31,7 @@ def main() -> int:
     options = parser.parse_args()
     started = time.monotonic()
     pages = [path.relative_to(SITE).as_posix() for path in html_files(SITE)]
+    pages = [page for page in pages if page.removesuffix(".html") not in moved.PAGES]
     if options.pages:
         pages = [page for page in pages if page in options.pages]
     if options.sample:

@@ -14,6 +14,7 @@ from sphinx.config import Config
 from press import seams
 from press.math.text import words
 from press.seams import STATEMENTS
+from press.site import moved
 from press.site.scope import is_partial, is_whole
 
 EXAMPLE = re.compile(r"book/examples/(SA\d{3})")
@@ -68,6 +69,15 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
             f'<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="{space}">\n{lines}</urlset>\n',
             encoding="utf-8",
         )
+
+
+def write_moved(app: Sphinx, exception: Exception | None) -> None:
+    """Write, at the address of each page that has moved, a page that leads to the new one."""
+    there = {address(page) for page in app.env.found_docs}
+    for old, new in moved.PAGES.items():
+        if is_whole(app, exception) and new in there:
+            Path(app.outdir, f"{old}.html").write_text(moved.leading(old), encoding="utf-8")
+            Path(app.outdir, "_static", "lead.js").write_text(moved.LEAD, encoding="utf-8")
 
 
 def register(app: Sphinx) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from press.site.moved import former
+
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "book"
 
@@ -55,13 +57,15 @@ LABEL = re.compile(
 def labels():
     """Return what can be referred to: pages, statements, equations, figures, exercises.
 
-    Each with its page.
+    Each with its page. A page that has moved is a section of its new page.
     """
-    return {
-        "".join(found): relative(page)
-        for page in pages()
-        for found in LABEL.findall(page.read_text("utf-8"))
-    }
+    found = {}
+    for page in pages():
+        text, name = page.read_text("utf-8"), relative(page)
+        found |= {"".join(label): name for label in LABEL.findall(text)}
+        sections = {old.replace("/", "-") for old in former(name)}
+        found |= {label: name for label in sections if f"\n({label})=\n## " in text}
+    return found
 
 
 def lessons():

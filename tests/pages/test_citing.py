@@ -13,10 +13,10 @@ from pybtex.database import parse_string
 from pybtex.plugin import find_plugin
 
 from press.measure.latex import BAD, documents, entries, with_biblatex
-from press.site import commit
+from press.site import commit, moved
 from press.site.citation import AUTHORS, Work
 from selfattn_ref.worked_examples import ids
-from tests.pages.sources import BOOK, ROOT, labels, pages
+from tests.pages.sources import BOOK, ROOT, labels, pages, relative
 
 NAME = "Self-attention, computed"
 BOOK_ITSELF = Work(NAME, "1.2.3", "2026-11-20")
@@ -206,6 +206,15 @@ class TestNames:
         assert not lost, f"these names are cited, with these pages: {lost}"
         if commit.released(ROOT):  # then the ledger has all
             assert now == kept
+
+
+class TestMoved:
+    @pytest.mark.parametrize("old", moved.PAGES)
+    def test_a_page_that_has_moved_is_gone_and_its_new_page_is_there(self, old):
+        there = {relative(page) for page in pages()}
+        assert old not in there
+        assert moved.PAGES[old] in there
+        assert f'href="../{moved.PAGES[old]}.html"' in moved.leading(old)
 
 
 class TestHowToCite:

@@ -44,6 +44,10 @@ def drawings() -> dict[str, charts.Drawing]:
             Chart(x, [("seen", x, "ink")], "B", y_limits=(-1, 3)),
             x_label="x", alt=ALT,
         ),
+        "rows of charts": charts.charts(
+            *(Chart(x, [("up" if place == "A" else "", x, "ink")], place) for place in "ABCDE"),
+            x_label="x", rows=2, alt=ALT,
+        ),
         "logarithms": charts.charts(
             Chart(np.geomspace(1, 4096, 9), [("steep", np.geomspace(1, 1e8, 9), "ink")]),
             Chart(2 ** x, points=[("seen", 2 ** x, x, "ink")]),

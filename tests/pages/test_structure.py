@@ -6,6 +6,7 @@ import re
 import pytest
 import yaml
 
+from press.site.moved import former
 from tests.pages.sources import BOOK, ROOT, cells, lessons, pages, prose, relative
 
 PAGES = pages()
@@ -13,6 +14,11 @@ EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=relative)
 EVERY_LESSON = pytest.mark.parametrize("page", lessons(), ids=relative)
 
 SECTIONS = ["The rule", "What can go wrong", "Exercises", "In practice", "Further reading"]
+
+
+def stems(page):
+    """Return the names of a page: its own, and those of pages that are now a part of it."""
+    return [page.stem, *(old.rpartition("/")[2] for old in former(relative(page)))]
 
 
 class TestAllPages:
@@ -82,7 +88,8 @@ class TestAllPages:
                 continue
             figure = cell.options.get("mystnb", {}).get("figure", {})
             assert figure.get("caption", "").strip(), f"{relative(page)}: a figure has no caption"
-            assert figure["name"].startswith(f"fig-{page.stem}-"), figure["name"]
+            names = tuple(f"fig-{stem}-" for stem in stems(page))
+            assert figure["name"].startswith(names), figure["name"]
             assert "alt=" in cell.code, f"{relative(page)}: {figure['name']} has no alt"
 
     @EVERY_PAGE
@@ -148,9 +155,10 @@ class TestLessons:
         text = page.read_text("utf-8")
         exercises = re.findall(r"\{exercise-start\}\n:label: (ex-[\w-]+)", text)
         solutions = re.findall(r"\{solution-start\} (ex-[\w-]+)\n:class: dropdown", text)
-        assert 2 <= len(exercises) <= 5
+        names = tuple(f"ex-{stem}-" for stem in stems(page))
+        assert 2 <= len(exercises) <= 5 * len(names)
         assert solutions == exercises
-        assert all(name.startswith(f"ex-{page.stem}-") for name in exercises)
+        assert all(name.startswith(names) for name in exercises)
 
     @EVERY_LESSON
     def test_some_solution_runs(self, page):

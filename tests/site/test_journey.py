@@ -12,6 +12,7 @@ import pytest
 from press.build.book import SITE
 from press.build.server import serving
 from press.measure.visit import LISTEN
+from press.site import moved
 from tests.site.test_checker import answer, nested, printed
 
 
@@ -31,6 +32,19 @@ def page(browser, copy):
         yield page
         assert page.evaluate("window.violations") == []
         context.close()
+
+
+@pytest.mark.parametrize("old", moved.PAGES)
+def test_the_address_of_a_page_that_has_moved_leads_to_the_new_one(browser, copy, old):
+    with serving(copy, "/some/where/") as address:
+        page = browser.new_page()
+        page.add_init_script(LISTEN)
+        page.goto(f"{address}{old}.html?figure=1#{old.replace('/', '-')}")
+        there = f"{address}{moved.PAGES[old]}.html?figure=1#{old.replace('/', '-')}"
+        page.wait_for_url(there)
+        assert page.locator(f"[id='{old.replace('/', '-')}']").count() == 1
+        assert page.evaluate("window.violations") == []
+        page.close()
 
 
 def copied(page):

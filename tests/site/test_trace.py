@@ -23,7 +23,7 @@ ANSWERS = {
     "concepts/attention-equation": 11, "concepts/embeddings": 4, "concepts/mixing-words": 14,
     "concepts/queries-keys-values": 21, "concepts/similarity": 7, "concepts/why-parameters": 4,
     "concepts/why-softmax": 3, "index": 2, "reference/misconceptions": 1,
-    "scaling/checking-by-experiment": 2, "scaling/other-scalings": 2, "scaling/saturation": 7,
+    "scaling/other-scalings": 2, "scaling/saturation": 7,
     "scaling/variance-of-a-dot-product": 14,
 }  # fmt: skip
 BOXES = """() => {
