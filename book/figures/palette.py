@@ -60,8 +60,8 @@ def rgb(code: str) -> list[float]:
 
 
 def mixed(role: str, opacity: float, theme: int) -> list[float]:
-    """Return the color of paper that is covered with the color of a role."""
-    over, under = rgb(ROLES[role][theme]), rgb(GROUNDS["paper"][theme])
+    """Return the color of paper that is covered with the color of a role or of text."""
+    over, under = rgb((TEXT | ROLES)[role][theme]), rgb(GROUNDS["paper"][theme])
     return [opacity * a + (1 - opacity) * b for a, b in zip(over, under, strict=True)]
 
 
