@@ -95,7 +95,9 @@ def streaming_attention(
 
     Notes
     -----
-    Beyond the output, memory is one block of scores and its inputs, whatever the lengths. The
+    Beyond the output, memory is one block of scores and its inputs, whatever the lengths, unless
+    an argument has to be copied first: a bias of another dtype, or any argument whose matrices do
+    not lie row by row in memory, such as a row that `numpy.broadcast_to` has stretched. The
     method is that of [1]_ and [2]_. Blocks that `causal`, `window` or `mask` hide as a whole
     are not visited. The logarithm of the sums is `attention_state`'s ``log_sum_exp``.
 
