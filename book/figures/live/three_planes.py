@@ -40,7 +40,7 @@ def three_planes(
         start, end = frames[2]((0, 0)), frames[2](heard[:2])
         canvas.part("heard").arrow(start, end, "context")
         part = canvas.part("name-heard", (end[0], end[1]))
-        part.note(end[0] + 9, end[1] + 4, "heard", "context")
+        part.note(end[0] - 8, end[1] - 6, "heard", "context", anchor="end")
         _draw_score(canvas, tells, query, keys[clue], float(scores[0, clue]))
         _draw_ribbons(canvas, words, weights, f"{asks} hears {as_text(heard)}")
 
