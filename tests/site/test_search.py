@@ -59,9 +59,11 @@ def test_the_last_question_stands_there_on_the_next_page(page, address):
     page.keyboard.type("entropy")
     page.locator(".found a").first.click()
     page.wait_for_url(f"{address}reference/glossary.html*")  # and until it is loaded
+    page.bring_to_front()  # a file may open in another process, whose window is not active yet
     page.keyboard.press("/")
     page.locator(".found a").first.wait_for()
     assert page.locator("dialog input").input_value() == "entropy"
+    expect(page.locator("dialog input")).to_be_focused()
     page.keyboard.type("rope")  # it is selected: the next one takes its place
     expect(page.locator("dialog input")).to_have_value("rope")
 
