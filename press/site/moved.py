@@ -3,7 +3,10 @@
 from press.site.policy import POLICY
 
 # What was named on them is on the new page, under the same name.
-PAGES = {"scaling/checking-by-experiment": "scaling/other-scalings"}
+PAGES = {
+    "analogies/cat-walks-by-the-bank": "analogies/party",
+    "scaling/checking-by-experiment": "scaling/other-scalings",
+}
 PAGE = """\
 <!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
