@@ -284,23 +284,26 @@ class Canvas:
     def cells(self, strengths: Array, place: Callable[[Any], Array], look: str) -> None:
         """Fill the cells of a matrix, as strongly as its numbers from 0 to 1 say, in steps of .04.
 
-        `place` takes (column, row) to where that corner is. Cells of one strength are one path,
-        and so are neighbors in a row.
+        `place` takes (column, row) to where that corner is, and keeps rows level. Cells of one
+        strength are one path, and so are neighbors in a row; those of strength 0 stay empty.
         """
+        (left, top), (right, bottom) = place([(0, 0), (1, 1)])
         runs: dict[int, list[str]] = {}
         for i, row in enumerate(np.round(25 * strengths).astype(int).tolist()):
             j = 0
             for strength, run in itertools.groupby(row):
                 first, j = j, j + len(list(run))
-                left, top, right, bottom = place([(first, i), (j, i + 1)]).round(1).flat
-                wide, tall = short(right - left), short(bottom - top)
-                way = f"M{short(left)} {short(top)}h{wide}v{tall}h-{wide}z"
-                runs.setdefault(strength, []).append(way)
+                runs.setdefault(strength, []).append(f"M{first} {i}h{j - first}v1h{first - j}z")
+        runs.pop(0, None)
+        self._shapes.append(
+            f'<g transform="translate({left:g} {top:g}) scale({right - left:g} {bottom - top:g})">'
+        )
         for strength, steps in sorted(runs.items()):
             self._shapes.append(
                 f'<path class="{look} cells" fill-opacity="{strength / 25:g}" '
                 f'd="{"".join(steps)}"/>'
             )
+        self._shapes.append("</g>")
 
     def box(self, spot: Spot, text: str, size: float = NAME, bold: bool = False) -> Box:
         """Return the room that a text takes, as a browser counts it: from ascender to descender."""

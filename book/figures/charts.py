@@ -668,7 +668,8 @@ def _chart(
         line = frame(np.stack([xs, middle], -1))
         named.append((name, line, look))
         for at, value, reach in zip(xs, middle, half, strict=True):
-            canvas.path(frame([(at, value - reach), (at, value + reach)]), look)
+            if reach:
+                canvas.path(frame([(at, value - reach), (at, value + reach)]), look)
             canvas.dot(frame((at, value)), look, 3.5)
     for at, note in part.marks:
         top = frame((at, high))

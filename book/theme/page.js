@@ -37,11 +37,11 @@ const bookPage = {
     if (localStorage.theme) root.dataset.theme = localStorage.theme;
   } catch { /* a reader who stores nothing gets the theme of the system */ }
 
-  // No line moves when a font comes: all that the page needs are here before it is seen, or late.
-  const fonts = ['1em "Computed Serif"', 'italic 1em "Computed Serif"', '600 1em "Computed Serif"', '1em "Computed Sans"', '600 1em "Computed Sans"'];
+  // No line in sight moves when a font comes: all that it needs are here before it is seen, or late.
+  const fonts = ["1em Computed Serif", "italic 1em Computed Serif", "600 1em Computed Serif", "1em Computed Sans", "600 1em Computed Sans"];
   const load = (font) => document.fonts.load(font), late = new Promise((done) => setTimeout(done, 500));
   const formulas = new Promise((done) => addEventListener("DOMContentLoaded", done))
-    .then(() => document.querySelector("math") && load('1em "STIX Two Math"'));
+    .then(() => document.querySelector("math")?.getBoundingClientRect().top < innerHeight && load("1em STIX Two Math"));
   root.style.visibility = "hidden";
   Promise.race([late, Promise.allSettled([...fonts.map(load), formulas])]).then(() => root.removeAttribute("style"));
 
