@@ -156,8 +156,9 @@ def _target(folder: Path, address: str) -> Path | None:
 
 def _head(page: Page) -> list[str]:
     problems = []
-    if not any(text.strip() for text in page.xpath("//meta[@name='description']/@content")):
-        problems.append("no description")
+    described = "".join(page.xpath("//meta[@name='description']/@content")).strip()
+    if not described or "<" in described:
+        problems.append("no description in plain text")
     if (titles := len(page.findall(".//h1"))) != 1:
         problems.append(f"{titles} headings of level 1")
     policies = page.xpath("//meta[@http-equiv='Content-Security-Policy']")

@@ -1,5 +1,6 @@
 """Write formulas as one types them, for places that show text alone."""
 
+import html
 import html.entities
 import re
 
@@ -91,4 +92,6 @@ def words(node: nodes.Node) -> str:
     """Return the text of a node, with its formulas as one types them."""
     if isinstance(node, nodes.math):
         return plain(node.astext())
+    if isinstance(node, nodes.raw):
+        return html.unescape(re.sub("<[^>]+>", "", node.astext()))
     return "".join(map(words, node.children)) if node.children else node.astext()

@@ -86,6 +86,7 @@ class TestCheckFrames:
         "good, bad, flaw",
         [
             ("What the page is about.", "", "no description"),
+            ("What the page is", "What the &lt;a …", "no description in plain text"),
             ("<h1>One</h1>", "<p>One</p>", "0 headings of level 1"),
             ("<h2>Two</h2>", "<h1>Two</h1><h2>Two</h2>", "2 headings of level 1"),
             ("; connect-src 'self'", "", "not the policy"),
