@@ -1,31 +1,31 @@
 """What is checked, and how much of it: counted when the book is built."""
 
 import ast
-import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 
 from book.reference.other_libraries import TABLE
 from press import seams
-from press.build.fingerprint import fingerprint
 from press.example.data import documents, flat
 from press.markup import paragraph
+from press.reference.beside import Beside
 from press.seams import STATEMENTS
 from press.site.placeholders import LateDirective
 from selfattn_ref.worked_examples import slips
 
-COLLECTED = ("contracts", "examples", "library", "pages")  # folders of tests
-# What decides how many cases there are. A test runs for each example, page or source.
-DECIDING = ("tests", "selfattn_ref", "_toc.yml", "book/references.bib")
-KEPT = Path("_build", ".cache", "cases.json")
-COLLECTING: dict[Path, subprocess.Popen[str]] = {}
+# A test runs for each example, page or source.
+COLLECTED = Beside(
+    "cases",
+    (
+        *("-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"),
+        *(f"tests/{name}" for name in ("contracts", "examples", "library", "pages")),
+    ),
+    ("tests", "selfattn_ref", "_toc.yml", "book/references.bib"),
+)
 
 
 class Checks(LateDirective):
@@ -33,7 +33,7 @@ class Checks(LateDirective):
 
     def run(self) -> list[nodes.Node]:
         """Begin to collect the tests, which takes seconds."""
-        collect(Path(self.env.srcdir))
+        COLLECTED.start(Path(self.env.srcdir))
         return super().run()
 
     @staticmethod
@@ -51,42 +51,11 @@ class Checks(LateDirective):
         return [nodes.bullet_list("", *(nodes.list_item("", line) for line in lines))]
 
 
-def known(root: Path) -> tuple[str, Counter[str] | None]:
-    """Return what decides the number of cases, as a hash, and the cases of each folder if kept."""
-    state = fingerprint(root, DECIDING)
-    kept = json.loads((root / KEPT).read_text("utf-8")) if (root / KEPT).is_file() else {}
-    return state, Counter(kept[state]) if state in kept else None
-
-
-def collect(root: Path) -> None:
-    """Let pytest collect the cases in a process beside, unless they are known."""
-    if known(root)[1] is None and root not in COLLECTING:
-        options = ("--collect-only", "-qq", "-p", "no:cacheprovider")
-        folders = [f"tests/{name}" for name in COLLECTED]
-        COLLECTING[root] = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, *folders],
-            cwd=root,
-            stdin=subprocess.DEVNULL,  # that of the build says when it has to end
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-
 def cases(root: Path) -> Counter[str]:
-    """Return how many cases `make test` has in each folder, once they are collected."""
-    collect(root)
-    state, found = known(root)
-    if found is None:
-        process = COLLECTING.pop(root)
-        text, _ = process.communicate()
-        if process.returncode:
-            raise ExtensionError(f"pytest cannot collect the tests: {text.strip()[-300:]}")
-        found = Counter()
-        for folder, number in re.findall(r"^tests/(\w+)/\S+: (\d+)$", text, re.M):
-            found[folder] += int(number)
-        (root / KEPT).parent.mkdir(parents=True, exist_ok=True)
-        (root / KEPT).write_text(json.dumps({state: found}), encoding="utf-8")
+    """Return how many cases `make test` has in each folder of tests."""
+    found: Counter[str] = Counter()
+    for folder, number in re.findall(r"^tests/(\w+)/\S+: (\d+)$", COLLECTED.text(root), re.M):
+        found[folder] += int(number)
     return found
 
 

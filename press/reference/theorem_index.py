@@ -1,24 +1,38 @@
 """List every statement of the book: what it says, its proof, its test, and what rests on it."""
 
+import json
 from collections.abc import Iterator, Mapping
 from itertools import dropwhile
+from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx_proof.nodes import proof_node
 
 from press import seams
 from press.lesson.statements import statement_name
 from press.markup import paragraph, section, to_page, to_statement, within
+from press.reference.beside import Beside
 from press.seams import STATEMENTS
 from press.site.contents import parts
 from press.site.placeholders import LateDirective
 from press.site.sources import CHECKED_BY
 
+SEARCHED = Beside(
+    "theorems", ("-m", "tests.theorems"), ("tests/theorems", "tests/support", "selfattn_ref")
+)
+
 
 class TheoremIndex(LateDirective):
     """``{theorem-index}``: every statement of the book."""
+
+    def run(self) -> list[nodes.Node]:
+        """Begin to search, which takes seconds."""
+        SEARCHED.start(Path(self.env.srcdir))
+        return super().run()
 
     @staticmethod
     def content(app: Sphinx) -> Iterator[nodes.Node]:
@@ -34,6 +48,7 @@ class Index:
         self.order = [page for _, pages in parts(app.env) for page in pages]
         self.doctrees = {page: app.env.get_doctree(page) for page in sorted(app.env.found_docs)}
         self.rests_on, self.named_on = uses(self.doctrees)
+        self.searched = json.loads(SEARCHED.text(Path(app.srcdir)))
 
     def pages(self) -> Iterator[nodes.Node]:
         """Yield a section for every page that states something."""
@@ -60,6 +75,9 @@ class Index:
         entry = nodes.container("", head, *what_it_says(statement[1]), classes=["statement"])
         if related := list(self.related(label, page)):
             entry += paragraph(*related, classes=("uses",))
+        if label in self.searched:
+            lines = search_of(label, self.searched[label], statement[1])
+            entry += paragraph(*with_formulas(" ".join(lines)), classes=("uses",))
         return entry
 
     def related(self, label: str, page: str) -> Iterator[nodes.Node]:
@@ -89,6 +107,43 @@ class Index:
             if found:
                 return f"{self.app.builder.get_relative_uri(self.here, found[1])}#{found[2]}"
         raise ValueError(f"{statement['label']} names no test")
+
+
+def search_of(label: str, found: Mapping[str, Any], said: nodes.Element) -> Iterator[str]:
+    """Yield what the test of a statement found, in sentences with formulas between dollars."""
+    text = " ".join(source(said).split())
+    for name in found["hypotheses"]:
+        if name not in text:
+            raise ExtensionError(f"{label} does not say its hypothesis {name}: {text}")
+    if needed := [name for name, reason in found["hypotheses"].items() if not reason]:
+        yield f"Fails without {'; '.join(needed)}."
+    for name, reason in found["hypotheses"].items():
+        if reason:
+            yield f"Sufficient only: {name} ({reason})."
+    if refuted := [f"{name} ({near})" for name, near in found["neighbors"].items()]:
+        yield f"Refuted: {'; '.join(refuted)}."
+    hard = f", {found['hard']} of them because they are hard" if found["hard"] else ""
+    yield f"Tried: {found['cases']:,} cases{hard}."
+    if found["kind"] == "bound":
+        near = f"comes within {100 * (1 - found['largest']):.2g} %"
+        yield f"The bound {near if found['largest'] < 1 - 1e-9 else 'is reached'}."
+
+
+def source(node: nodes.Node) -> str:
+    """Return the text of a statement with its formulas as their source, between dollars."""
+    if isinstance(node, nodes.math | nodes.math_block):
+        return (
+            f" ${node.astext()}$ " if isinstance(node, nodes.math_block) else f"${node.astext()}$"
+        )
+    if not node.children:
+        return node.astext()
+    return "".join(map(source, node.children)) + " " * isinstance(node, nodes.paragraph)
+
+
+def with_formulas(text: str) -> Iterator[nodes.Node]:
+    """Yield a text, in which formulas stand between dollars."""
+    for place, piece in enumerate(text.split("$")):
+        yield nodes.math(piece, piece) if place % 2 else nodes.Text(piece)
 
 
 def what_it_says(content: nodes.Element) -> list[nodes.Node]:

@@ -1,0 +1,54 @@
+"""Let a program of the tests run beside the build, and keep what it prints."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sphinx.errors import ExtensionError
+
+from press.build.fingerprint import fingerprint
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A program, run once for each state of what decides what it prints."""
+
+    name: str
+    arguments: tuple[str, ...]
+    deciding: tuple[str, ...]
+    running: dict[Path, subprocess.Popen[str]] = field(default_factory=dict)
+
+    def kept(self, root: Path) -> tuple[Path, str, dict[str, str]]:
+        """Return the file of what is kept, the present state, and what was printed in which."""
+        file = root / "_build" / ".cache" / f"{self.name}.json"
+        told = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+        return file, fingerprint(root, self.deciding), told
+
+    def start(self, root: Path) -> None:
+        """Start the program, unless what it prints is known."""
+        _, state, told = self.kept(root)
+        if state not in told and root not in self.running:
+            self.running[root] = subprocess.Popen(
+                [sys.executable, *self.arguments],
+                cwd=root,
+                stdin=subprocess.DEVNULL,  # that of the build says when it has to end
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+
+    def text(self, root: Path) -> str:
+        """Return what the program prints, once it has ended."""
+        self.start(root)
+        file, state, told = self.kept(root)
+        if state not in told:
+            process = self.running.pop(root)
+            text, _ = process.communicate()
+            if process.returncode:
+                raise ExtensionError(f"{self.name}: {text.strip()[-300:]}")
+            told = {state: text}
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(told), encoding="utf-8")
+        return told[state]
