@@ -92,7 +92,7 @@ def _draw_words(frame: Frame, places: Mapping[str, Array]) -> None:
     canvas = frame.canvas
     (_, x), *others = places.items()
     for name, place in others:
-        canvas.part(f"to-{name}").path(frame([x, place]), "score dashed")
+        canvas.part(f"to-{name}").path(frame([x, place]), "score")
     for name, place in places.items():
         canvas.part(name).arrow(frame((0, 0)), frame(place), "ink")
     for name, place in others:
@@ -133,7 +133,7 @@ def _draw_board(
             text = number(float(value), 2)
             canvas.part(f"{name}-{word}").text(x, row, text, "cell", anchor="middle")
     row += step
-    canvas.path([(left, row), (left + 20, row)], "score dashed")
+    canvas.path([(left, row), (left + 20, row)], "score")
     canvas.part("how").note(left + 27, row, "the shorter way wins")
     left, row = (left + 182, row) if narrow else (left, row + 26)
     canvas.rectangle(Box(left, row - 7, left + 20, row + 7), "faint fill", 0.6)
