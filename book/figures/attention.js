@@ -93,7 +93,7 @@ const bookAttention = (() => {
     "scores-in-bfloat16": { share: (row, j) => ({ up: bfloat(row[j]), down: row.map(bfloat), note: "scores in bfloat16" }) },
     "powers-of-two": { share: () => ({ base: 2 }) },
     "argmax-for-softmax": { share: (row, j, may, i, all, most = Math.max(...row)) => ({ is: Number(j === row.indexOf(most)) }) },
-    "softmax-over-queries": { share: (row, j, may, i, all) => ({ down: all.map((one) => one[j]), note: "down the column" }) },
+    "softmax-over-queries": { across: true, share: (row, j, may, i, all) => ({ down: all.map((one) => one[j]), note: "down the column" }) },
     "softmax-over-everything": { share: (row, j, may, i, all) => ({ down: all.flat() }) },
     "normalized-after-mixing": { output: (row) => row.map((x) => x / sum(row)) },
     "mix-not-rescaled": { share: (row, j, may, i, all, less = Math.max(...row)) => ({ up: stale(row, less)[j], less, note: "above the line, the largest so far" }) },

@@ -113,7 +113,7 @@ const bookEntries = (() => {
       if (array === "sum") return { from: [["adds", i, j]], says: is(this.heads.map((one) => inner(one.result.adds[i][j])).join(" + ")) };
       if (value === null) return { from: [], says: `hidden: ${this.why(i, j)}` };
       if (array === "scores") return { from: [...row(query), ...row(key, j), ...(this.given.bias ? [["bias", i, j]] : [])], says: this.score(i, j, value) };
-      if (array === "weights") return { from: row("scores").filter(([name, , k]) => r[name][i][k] !== null), says: this.weight(i, j, value) };
+      if (array === "weights") return { from: (r.rule.across ? column : row)("scores").filter(([name, k, n]) => r[name][k][n] !== null), says: this.weight(i, j, value) };
       const [a, b] = array === "output" ? ["weights", mixed] : array === "adds" ? ["output", "w_output"] : ["x", `w_${array}`];
       const { mixes, output } = array === "output" ? r.rule : {}, parts = (mixes ? mixes(r[a]) : r[a])[i].map((x) => x ?? 0);
       const all = turned(r[b]).map((values) => dot(parts, values)), sums = terms(parts, column(b).map(([, n]) => r[b][n][j]));

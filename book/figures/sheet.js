@@ -58,7 +58,7 @@ const bookSheet = (() => {
       const full = this.root.requestFullscreen && button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()));
       this.undo = button("Undo", () => this.back());
       this.reset = button("Reset", () => { this.past.length = 0; this.back(this.heads.map((one) => one.start)); });
-      const copies = { NumPy: () => this.numpy(), JSON: () => JSON.stringify(this.plain(), null, 1), SVG: () => this.svg() };
+      const copies = { NumPy: () => this.numpy(), JSON: () => JSON.stringify(this.plain(), null, 1), SVG: () => this.svg(), link: () => location.href };
       const tools = make("p", { class: "tools buttons" }, this.undo, this.reset, Object.entries(copies).map(([name, text]) => {
         const one = button(`Copy ${name}`, () => copy(one, text()));
         return one;
@@ -145,23 +145,26 @@ const bookSheet = (() => {
     // Bring every number up to date. What has changed since the state before is marked.
     draw() {
       const { before, result: r, state: { slip } } = this, from = this.at ? this.made(...this.at).from.map(String) : [];
-      const stop = this.at ? this.cell(this.at) : this.cells[0], fresh = JSON.stringify(this.state) === JSON.stringify(this.start);
+      const pressed = this.at && this.cell(this.at), stop = pressed || this.cells[0], fresh = JSON.stringify(this.state) === JSON.stringify(this.start);
+      this.widest = 0;
       for (const table of this.tables) {
         const shownRole = { key: r.roles[1], value: r.roles[2] }[table.dataset.matrix], low = table.parentNode.lastElementChild === table;
         const top = !low && shownRole, array = top ? this.source(shownRole) : table.dataset.matrix;
-        const most = array === "weights" ? 1 : Math.max(0, ...r[array].flat().filter(Number.isFinite).map(Math.abs));
+        const hidden = array === "scores" ? 1e9 : 0, most = array === "weights" ? 1 : Math.max(0, ...r[array].flat().filter(Number.isFinite).map(Math.abs));
         table.caption.innerHTML = top && shownRole !== table.dataset.matrix ? this.sign([array]) + (table.caption.textContent.endsWith("ᵀ") ? "ᵀ" : "") : this.captions.get(table);
         for (const cell of table.querySelectorAll("td[data-at]")) {
-          const place = placeOf(cell), [, i, j] = place, value = r[array][i][j], old = before?.[array]?.[i]?.[j];
+          const place = placeOf(cell), [, i, j] = place, value = r[array][i][j], own = this.right[array][i][j], old = before?.[array]?.[i]?.[j];
           const tint = most && isFinite(value) ? Math.round(6 + 32 * Math.abs(value) / most) : 6, text = value === null ? "" : shown(value);
+          const gap = Math.abs((value ?? hidden) - (own ?? hidden));
+          if (gap < 1e8) this.widest = Math.max(this.widest, gap);
           const marks = {
             hides: value === null,
             negative: value < -1e-9,
-            bad: slip && Math.abs((value ?? 0) - (this.right[array][i][j] ?? 0)) > 1e-9 || Number.isNaN(value),
+            bad: slip && gap > 1e-9 || Number.isNaN(value),
             moved: before && !fresh && !slip && old !== undefined && old !== value,
             set: this.isGiven(array) && value !== this.start.given[array][i][j],
-            here: String(this.at) === String(place),
-            from: from.includes(String(place)),
+            here: cell === pressed,
+            from: from.includes(String([array, i, j])),
           };
           for (const name in marks) cell.classList.toggle(name, Boolean(marks[name]));
           cell.tabIndex = cell === stop ? 0 : -1;
@@ -184,7 +187,7 @@ const bookSheet = (() => {
     tell() {
       const { slip } = this.state, held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
       const [effect, caught] = this.slips[slip] || [], bad = this.root.querySelectorAll(".bad").length;
-      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ. ${this.holds()} ${caught} worked examples catch it.`;
+      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ, by up to ${exactly(this.widest)}. ${this.holds()} ${caught} worked examples catch it.`;
       const asks = this.root.matches(".asks");
       if (!asks) this.steps.replaceChildren();
       if (!this.at) return;
@@ -218,7 +221,7 @@ const bookSheet = (() => {
       if (options.scale !== this.start.options.scale) query.set("scale", options.scale);
       const own = location.hash.startsWith(`#${this.id}?`);
       const after = query.size ? `?${query}` : "";
-      if (after || own) history.replaceState(null, "", `${location.href.split("#")[0]}#${this.id}${after}`);
+      if (after || own) history.replaceState(null, "", `#${this.id}${after}`);
     }
 
     // Take the state that an address names; what it says wrongly stays as it is.

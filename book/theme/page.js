@@ -141,30 +141,7 @@ const bookPage = {
     if (target?.closest("details")) target.scrollIntoView();
   }
 
-  // Where several versions are published side by side: which they are, and a notice on an old one.
-  function versions(known) {
-    const root = document.querySelector("script[src*='_static/versions.js']").src.replace(/[^/]+\/_static\/.*/, "");
-    const newest = known.all[0], old = known.here !== "latest" && known.here !== newest;
-    const page = location.href.slice(location.href.indexOf("/", root.length) + 1).replace(/[?#].*/, "");
-    const lacks = (version) => known.lacks[version]?.includes(page.replace(/(^|\/)$/, "$1index.html"));
-    function link(version, text) {
-      const folder = version === newest && old ? "latest" : `v${version}`;
-      const link = make("a", { href: `${root}${folder}/${lacks(version) ? "" : page}` }, text);
-      link.onclick = () => { if (!lacks(version)) link.hash = location.hash; };
-      return link;
-    }
-    const others = known.all.filter((name) => name !== known.here && (known.here !== "latest" || name !== newest));
-    const links = others.map((name) => link(name, name + (lacks(name) ? " (without this page)" : "")));
-    const cited = known.here === "latest" && [" This version, to cite: ", link(newest, newest), "."];
-    document.querySelector(".foot p").after(make("p", {}, "Other versions: ", links.map((one, i) => [i && ", ", one]), ".", cited));
-    if (!old) return;
-    const newer = link(newest, lacks(newest) ? `version ${newest}, without this page` : `this page in version ${newest}`);
-    const words = `This is version ${known.here}, and there is a newer one: `;
-    document.querySelector("main").prepend(make("p", { class: "outdated", role: "note" }, words, newer, "."));
-  }
-
   addEventListener("DOMContentLoaded", () => {
-    if (window.bookVersions?.all.length > 1) versions(window.bookVersions);
     const all = (selector) => [...document.querySelectorAll(selector)];
     all(".theme").forEach(themes);
     all(".id-link").forEach(tells);

@@ -21,6 +21,7 @@ from press.site.moved import LEAD
 
 NAME, SUMS = "selfattn-book", "SHA256SUMS"  # as a release attaches them
 NOWHERE = "404.html"
+SCRIPT = Path(__file__).parents[2] / "book" / "theme" / "versions.js"
 ARCHIVE = re.compile(rf"{NAME}-(\d+)\.(\d+)\.(\d+)\.zip")
 STUB = """\
 <!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -93,7 +94,9 @@ def tell(folder: Path, here: str, pages: dict[str, set[str]]) -> None:
     own = pages_of(folder)
     lacks = {name: sorted(own - theirs) for name, theirs in pages.items() if own - theirs}
     facts = json.dumps({"here": here, "all": [*pages], "lacks": lacks})
-    (folder / "_static" / "versions.js").write_text(f"bookVersions = {facts};\n", encoding="utf-8")
+    script = SCRIPT.read_text("utf-8") if len(pages) > 1 else ""
+    told = f"bookVersions = {facts};\n{script}"
+    (folder / "_static" / "versions.js").write_text(told, encoding="utf-8")
 
 
 def lead(out: Path, page: PurePosixPath) -> None:

@@ -64,7 +64,8 @@ class Table:
         leading = re.findall(r"\[(\d+)\]", self.array)
         above = [names[axis][int(index)] for axis, index in enumerate(leading)]
         names = [[""], *names][-2:]
-        across = int(len({i for i, _ in self.at[0]}) == 1)  # of what its columns are those
+        down = {row[0][1] for row in self.at}
+        across = int(len({i for i, _ in self.at[0]}) == len(down) == 1)  # of its columns
         columns = [names[across][place[across]] for place in self.at[0]]
         rows = [names[1 - across][row[0][1 - across]] for row in self.at]
         return [above, [*self.labels] or (rows if len(rows) > 1 else [""]), columns]

@@ -64,7 +64,7 @@ def write_assets(app: Sphinx) -> None:
     shutil.copyfile(THEME / "cards.css", static / "cards.css")
     shutil.copyfile(THEME / "favicon.svg", static / "favicon.svg")
     # Who publishes several versions side by side names them here: press/edition/publish.py.
-    (static / "versions.js").write_text("bookVersions = null;\n", encoding="utf-8")
+    (static / "versions.js").write_text("", encoding="utf-8")
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")
 
 

@@ -33,7 +33,7 @@ def versions(folder: Path, *names: str) -> list[Path]:
         (site / "examples").mkdir()
         (site / "examples/SA001.json").write_text("{}")
         (site / "_static").mkdir()
-        (site / "_static/versions.js").write_text("bookVersions = null;\n")
+        (site / "_static/versions.js").write_text("")
         found.append(release(site, folder / name / "release", name)[0])
     return found
 
