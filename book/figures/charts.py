@@ -130,7 +130,7 @@ def heatmaps(
     *,
     alt: str,
     rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    columns: Sequence[str] | Sequence[Sequence[str]] = (),
     framed: Iterable[tuple[int, int]] = (),
     digits: int | Sequence[int] = 2,
     wide: bool = False,
@@ -140,8 +140,8 @@ def heatmaps(
     A panel is (title, matrix, role): "weight" runs from 0 to 1; any other role runs to its
     largest absolute number in all panels, with negative numbers in a color of their own. A boolean
     matrix shows a dot for True and a cross for False. `framed` names cells, (row, column), that
-    get a frame in every panel; `digits` may be given for each. As many panels stand side by side as
-    the width allows.
+    get a frame in every panel; `digits` and `columns` may be given for each. As many panels stand
+    side by side as the width allows.
     """
     matrices = [np.asarray(matrix) for _, matrix, _ in panels]
     framed = list(framed)
@@ -153,7 +153,9 @@ def heatmaps(
     digits = [digits] * len(panels) if isinstance(digits, int) else digits
     texts = [_entry(v, d) for m, d in zip(matrices, digits, strict=True) for v in m.flat]
     need = max(28, *(text_width(text, NUMBER) + 8 for text in texts))
-    need = max([need, *(text_width(name, NUMBER) + 6 for name in columns)])
+    alike = all(isinstance(name, str) for name in columns)
+    names: list[Any] = [columns] * len(panels) if alike else list(columns)
+    need = max([need, *(text_width(name, NUMBER) + 6 for each in names for name in each)])
 
     def draw(canvas: Canvas) -> None:
         gap = GAP if canvas.width > PHONE else 18
@@ -173,14 +175,14 @@ def heatmaps(
         y = 0.0
         for line in lines:
             x, top = margin, y + 26
-            named = any(matrices[place].shape[1] == len(columns) for place in line)
+            named = any(matrices[place].shape[1] == len(names[place]) for place in line)
             top += 20 if named else 0
             for place in line:
                 title, _, role = panels[place]
                 matrix = matrices[place]
                 canvas.text(x, y + 10, title, bold=True)
-                if named and len(columns) == matrix.shape[1]:
-                    canvas.columns(columns, x, top - 10, across)
+                if named and len(names[place]) == matrix.shape[1]:
+                    canvas.columns(names[place], x, top - 10, across)
                 first = Box(x, top, x + across, top + down)
                 _cells(canvas, matrix, role, largest[role] or 1, digits[place], first)
                 for i, j in framed:
