@@ -1,37 +1,36 @@
-"""The theorems of the part on causal masking, checked away from their pages.
+"""The theorems of the part on causal masking. The docstring of a class begins with its label.
 
-Expected values come from exact fractions, plain loops, counting by hand, or 50 digits; a class
-bears the label of its theorem. Every hypothesis of a theorem that can be dropped is dropped once,
-so that a check that cannot fail would be noticed.
+Expected values come from exact fractions, counting, or attention in plain NumPy.
 """
 
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from selfattn_ref import (
     KeyValueCache,
-    attention_weights,
     causal_mask,
-    log_softmax,
     perplexity,
     rotate_pairs,
     scaled_dot_product_attention,
     self_attention,
     self_attention_vjp,
     softmax,
+    window_mask,
 )
 from tests.support.arrays import drawn
+from tests.theorems.statement import DRAWS, Case, Hypothesis, Statement
 
 SEEDS = st.integers(0, 10**6)
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
+DEEP = {"rtol": 1e-7, "atol": 1e-8}  # after several layers
 
 
 def matrices(seed, width, value_width=None):
@@ -45,126 +44,213 @@ def causal(x, w):
     return self_attention(x, *w, mask=causal_mask(len(x)))
 
 
-def permutations(T):
-    return [np.array(order) for order in itertools.permutations(range(T))]
+def heard(query, key, value, *, mask=True, bias=None):
+    """Attend in plain NumPy: exponentials of the scores over their sum, and 0 for an empty row."""
+    scores = query @ key.T / math.sqrt(query.shape[1])
+    scores = np.where(mask, scores + (0 if bias is None else bias), -np.inf)
+    highest = scores.max(axis=1, keepdims=True, initial=-np.inf)
+    powers = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
+    totals = powers.sum(axis=1, keepdims=True)
+    return powers / np.where(totals, totals, 1) @ value
 
 
-class TestHiddenKeys:
+def heard_by(x, w, **how):
+    """Let the rows of `x` attend to each other in plain NumPy."""
+    return heard(*(x @ matrix for matrix in w), **how)
+
+
+def apart(one, other):
+    return np.abs(one - other).max() > 1e-12
+
+
+def hiding(allowed=(True, False), powers=None, stand_in=1.0, shift=0.0, falls=0.5, follows=0.0):
+    """Return a case whose scores are logarithms of integers, so that every share is a fraction."""
+    return Case(
+        allowed=np.array(allowed, bool),
+        powers=np.ones(len(allowed)) if powers is None else np.array(powers, float),
+        stand_in=stand_in,
+        shift=shift,  # of all scores
+        falls=np.broadcast_to(falls, len(allowed)),  # how fast each score falls
+        follows=follows,  # how fast the number in place of the hidden scores falls
+    )
+
+
+class TestHiddenKeys(Statement):
     """thm-hidden-keys: −∞ leaves a key out; a finite number gives it a share that is known."""
 
-    # Scores are logarithms of integers, so that every share is a fraction.
-    POWERS = st.lists(st.integers(1, 50), min_size=1, max_size=6)
+    kind = "limit"
+    hypotheses = {
+        "finite scores": Hypothesis(
+            lambda c: np.isfinite(c.powers).all(), without=hiding(powers=[np.inf, 1])
+        ),
+        "a nonempty set of allowed keys": Hypothesis(
+            # With no allowed key the softmax is 0/0, and no shares add up to one.
+            lambda c: c.allowed.any(),
+            without=hiding([False, False]),
+        ),
+        "finite $c$": Hypothesis(lambda c: 0 < c.stand_in < np.inf, without=hiding(stand_in=0.0)),
+        r"$h \ge 1$": Hypothesis(lambda c: not c.allowed.all(), without=hiding([True, True])),
+        "$c$ is fixed": Hypothesis(lambda c: c.follows == 0, without=hiding(follows=0.5)),
+        r"all allowed scores tend to $-\infty$": Hypothesis(
+            lambda c: (c.falls[c.allowed] > 0).all(),
+            without=hiding([True, True, False], falls=[1.0, 0.0, 1.0]),
+        ),
+    }
+    neighbors = {
+        r"$-10^4$ in place of $-\infty$": {"hidden": -1e4},
+        r"$0.95\,h$ in place of $h$": {"each": 0.95},
+        "the share tends to 0.99": {"limit": 0.99},
+    }
+    hard = (
+        hiding(),
+        hiding([1, 1, 1, 0], [1, 50, 1, 1], stand_in=50.0),
+        hiding([1, 1, 0, 0], [1, 50, 1, 1], stand_in=2**-40),
+        hiding([1, 0, 0], [2, 1, 1], shift=-1e4),
+    )
 
-    @given(st.data(), POWERS)
-    def test_minus_infinity_gives_the_softmax_of_the_allowed_scores(self, data, powers):
-        allowed = data.draw(hnp.arrays(np.bool_, len(powers)))
-        assume(allowed.any())
-        total = sum(power for power, kept in zip(powers, allowed, strict=True) if kept)
-        expected = [
-            float(Fraction(power, total)) if kept else 0.0
-            for power, kept in zip(powers, allowed, strict=True)
-        ]
-        scores = np.log(powers)
-        masked = softmax(np.where(allowed, scores, -np.inf))
-        np.testing.assert_allclose(masked, expected, rtol=1e-13)
-        np.testing.assert_array_equal(
-            masked, attention_weights(scores[np.newaxis], mask=allowed)[0]
+    @staticmethod
+    def draw(rng):
+        n = rng.integers(2, 9)
+        allowed = rng.random(n) < 0.6
+        allowed[rng.permutation(n)[:2]] = True, False
+        powers, stand_in = rng.integers(1, 51, n), float(rng.integers(1, 51))
+        return hiding(allowed, powers, stand_in, rng.uniform(-5, 5), rng.uniform(0.5, 2, n))
+
+    @staticmethod
+    def holds(c, hidden=-np.inf, each=1.0, limit=1.0):
+        def shares(stand_in, fall=0.0):
+            return softmax(np.where(c.allowed, scores - fall * c.falls, stand_in))
+
+        with np.errstate(divide="ignore"):
+            scores, stand_in = np.log(c.powers) + c.shift, np.log(c.stand_in) + c.shift
+        total, h = c.powers[c.allowed].sum(), np.sum(~c.allowed)
+        left_out = shares(hidden)
+        leaks = [shares(stand_in - t * c.follows, t)[~c.allowed].sum() for t in (0, 40, 80, 120)]
+        return (
+            math.isclose(left_out.sum(), 1, rel_tol=1e-14)
+            and (left_out[~c.allowed] == 0).all()
+            and np.allclose(left_out[c.allowed], c.powers[c.allowed] / total, rtol=1e-11, atol=0)
+            and math.isclose(
+                leaks[0], each * h * c.stand_in / (total + each * h * c.stand_in), rel_tol=1e-11
+            )
+            and leaks[0] > 0
+            and leaks == sorted(leaks)
+            and math.isclose(leaks[-1], limit, rel_tol=1e-9)
         )
 
-    @given(POWERS, st.integers(1, 5), st.integers(1, 50))
-    def test_a_finite_number_leaks_what_the_theorem_says(self, powers, hidden, stand_in):
-        exact = Fraction(hidden * stand_in, sum(powers) + hidden * stand_in)
-        scores = np.log([*powers, *[stand_in] * hidden])
-        leaked = softmax(scores)[len(powers) :].sum()
-        assert leaked == pytest.approx(float(exact), rel=1e-12)
-        assert leaked > 0
 
-    @given(POWERS, st.integers(1, 5))
-    def test_the_leak_tends_to_everything_as_the_allowed_scores_fall(self, powers, hidden):
-        stand_in = -5.0
-        leaks = []
-        for fall in (0.0, 20.0, 40.0):
-            scores = np.log(powers) - fall
-            leaks.append(softmax([*scores, *[stand_in] * hidden])[len(powers) :].sum())
-        assert leaks == sorted(leaks)
-        assert leaks[-1] == pytest.approx(1, abs=1e-9)
+def by_position(at, x):
+    """Some map of each row that depends on its position and is nothing special."""
+    return np.tanh(x * (1 + at[:, np.newaxis] / 8)) + np.sort(x)[:, ::-1]
 
 
-def row_by_row(i, x):
-    """Some map of one row that depends on its position and is nothing special."""
-    return np.tanh(x * (1 + i)) + np.sort(x)[::-1]
+def centered(at, x):
+    return x - x.mean(axis=0)
 
 
-def position_wise(x):
-    return np.array([row_by_row(i, row) for i, row in enumerate(x)]).reshape(x.shape)
+def by_length(at, x):
+    return x / len(x)
+
+
+def turned(heads):
+    """Put heads side by side, the second one upside down."""
+    return np.hstack([heads[0], heads[1][::-1]])
+
+
+def layers(seed, depth):
+    """Return, for each layer, the matrices of two heads of width 2, which read rows of width 4."""
+    return [
+        [[m / 2 for m in matrices((seed, level, head), 4, 2)] for head in (0, 1)]
+        for level in range(depth)
+    ]
 
 
 def placed(x, w, at):
     """Return queries and keys rotated by their position, and values made larger by it."""
     query, key, value = (x @ matrix for matrix in w)
-    at = np.asarray(at)
     return rotate_pairs(query, at), rotate_pairs(key, at), value * (1 + at[:, np.newaxis])
 
 
-def deep(x, seed, width, depth, attend=causal):
-    """Stack attention with two heads, residual sums, and maps that work row by row."""
-    for level in range(depth):
-        heads = [
-            attend(x, matrices(seed + 10 * level + head, width, value_width=head + 1))
-            for head in range(2)
-        ]
-        side_by_side = np.concatenate(heads, axis=-1)
-        x = x + side_by_side @ drawn(seed + level, side_by_side.shape[-1], width)
-        x = position_wise(x)
+def stack(x, at, layers, attend, rows=by_position, join=np.hstack):
+    """Run layers of two heads, side by side, with sums and maps of rows."""
+    for level, heads in enumerate(layers):
+        mixed = [attend((level, head), *placed(x, w, at)) for head, w in enumerate(heads)]
+        x = rows(at, x + join(mixed))
     return x
 
 
-class TestPrefix:
+def unscaled(at, T):
+    return 1.0
+
+
+def scaled_by_position(at, T):
+    return np.log(at + 2)[:, np.newaxis]
+
+
+def cut_after(seed=0, T=5, n=3, depth=2, **other):
+    """Return a case of which the first `n` rows are kept; a bias of `i` and `j` alone."""
+    usual = {"x": drawn(seed, T, 4), "n": n, "layers": layers(seed, depth), "causal": True}
+    usual |= {"bias": drawn(seed + 1, T, T), "rows": by_position, "join": np.hstack}
+    return Case(**({"factor": unscaled} | usual | other))
+
+
+class TestPrefix(Statement):
     """thm-prefix: cutting first and computing first give the same, through any depth."""
 
-    @given(SEEDS, st.integers(1, 6), st.integers(2, 4), st.integers(1, 4))
-    def test_stacks_of_heads_sums_and_row_maps(self, seed, T, width, depth):
-        x = drawn(seed, T, width)
-        whole = deep(x, seed, width, depth)
-        for n in range(1, T + 1):
-            np.testing.assert_allclose(
-                whole[:n], deep(x[:n], seed, width, depth), rtol=1e-7, atol=1e-8
-            )
+    hypotheses = {
+        "Causal self-attention": Hypothesis(lambda c: c.causal, without=cut_after(causal=False)),
+        "none of this depends on the length $T$": Hypothesis(
+            lambda c: np.array_equal(c.factor(np.arange(2), 2), c.factor(np.arange(2), 3)),
+            without=cut_after(factor=lambda at, T: math.log(T)),
+        ),
+        "row by row": Hypothesis(
+            lambda c: c.rows is not centered, without=cut_after(rows=centered)
+        ),
+        "not on the length $T$": Hypothesis(
+            lambda c: c.rows is not by_length, without=cut_after(rows=by_length)
+        ),
+        "one applied after another, their outputs added, or their outputs put side by side": (
+            Hypothesis(lambda c: c.join is np.hstack, without=cut_after(join=turned))
+        ),
+    }
+    neighbors = {
+        r"$-10^4$ added to a score in place of the mask": {"added": -1e4},
+        r"scores may be multiplied by $\ln T$ where $T > 8$": {"short": 8},
+    }
+    hard = (
+        *(cut_after(T=12, n=n) for n in (1, 8, 9, 11, 12)),
+        # A later word that matches everyone very well.
+        cut_after(
+            n=1,
+            x=np.array([[1.0] * 4, [1e5] * 4]),
+            layers=[[[np.eye(4), np.eye(4), np.eye(4, 2)]] * 2],
+        ),
+    )
+    draws = DRAWS // 2
 
-    @given(SEEDS, st.integers(1, 6))
-    def test_queries_keys_and_values_may_go_by_position_and_scores_have_a_bias(self, seed, T):
-        x, w, bias = drawn(seed, T, 4), matrices(seed + 1, 4), drawn(seed + 2, T, T)
+    @staticmethod
+    def draw(rng):
+        T = rng.integers(1, 9)
+        n, depth = rng.integers(1, (T + 1, 5))
+        factor = (unscaled, scaled_by_position)[rng.integers(2)]
+        return cut_after(rng.integers(10**6), T, n, depth, factor=factor)
 
-        def attend(x):
-            b = bias[: len(x), : len(x)]  # a number of i and j alone
-            return scaled_dot_product_attention(*placed(x, w, range(len(x))), bias=b, causal=True)
+    @staticmethod
+    def holds(c, added=0, short=math.inf):
+        def through(x, attention):
+            T = len(x)
+            at = np.arange(T)
+            mask = causal_mask(T) | (not c.causal) | bool(added)
+            bias = c.bias[:T, :T] + added * ~causal_mask(T)
+            factor = c.factor(at, T) * (math.log(T) if short < T else 1)
 
-        for n in range(1, T + 1):
-            np.testing.assert_allclose(attend(x)[:n], attend(x[:n]), **CLOSE)
+            def attend(_, query, key, value):
+                return attention(query * factor, key, value, mask=mask, bias=bias)
 
-    def test_positions_counted_from_the_end_break_it(self):
-        x, w = drawn(0, 5, 4), matrices(1, 4)
+            return stack(x, at, c.layers, attend, c.rows, c.join)
 
-        def attend(x):
-            return scaled_dot_product_attention(*placed(x, w, range(len(x))[::-1]), causal=True)
-
-        assert not np.allclose(attend(x)[:4], attend(x[:4]))
-
-    def test_a_bias_that_depends_on_the_length_breaks_it(self):
-        x = drawn(0, 5, 4)
-
-        def attend(x):
-            b = -((len(x) - 1.0 - np.arange(len(x))) ** 2)
-            return scaled_dot_product_attention(x, x, x, bias=b, causal=True)
-
-        assert not np.allclose(attend(x)[:4], attend(x[:4]))
-
-    def test_without_the_mask_it_fails(self):
-        x, w = drawn(0, 5, 3), matrices(1, 3)
-        assert not np.allclose(self_attention(x, *w)[:4], self_attention(x[:4], *w))
-        whole = deep(x, 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
-        part = deep(x[:4], 0, 3, 2, attend=lambda x, w: self_attention(x, *w))
-        assert not np.allclose(whole[:4], part)
+        whole, cut = through(c.x, scaled_dot_product_attention), through(c.x[: c.n], heard)
+        return np.allclose(whole[: c.n], cut, **DEEP)
 
     def test_networks_that_take_a_limited_number_of_words_break_it(self):
         def routed(x, limit):  # each word chooses one of two networks; these take words in order
@@ -180,11 +266,6 @@ class TestPrefix:
             same = [np.array_equal(routed(x, limit)[:n], routed(x[:n], limit)) for n in range(1, 5)]
             assert all(same) == keeps
 
-    def test_a_map_that_mixes_positions_breaks_it(self):
-        x, w = drawn(0, 5, 3), matrices(1, 3)
-        cut_last = causal(x - x.mean(axis=0), w)[:4]
-        assert not np.allclose(cut_last, causal(x[:4] - x[:4].mean(axis=0), w))
-
     @given(SEEDS, st.integers(2, 6))
     def test_later_rows_get_no_gradient(self, seed, T):
         x, w = drawn(seed, T, 3), matrices(seed + 1, 3)
@@ -196,119 +277,320 @@ class TestPrefix:
             assert np.abs(d_x[row]).max() > 0
 
 
-class TestLastRow:
+class TestLastRow(Statement):
     """thm-last-row: a query that sees all keys is not masked, in one layer on the same inputs."""
 
-    @given(SEEDS, st.integers(1, 6), st.integers(1, 6), st.data())
-    def test_rows_that_see_every_key_agree(self, seed, Tq, Tk, data):
-        query, key, value = drawn(seed, Tq, 3), drawn(seed + 1, Tk, 3), drawn(seed + 2, Tk, 2)
-        mask = data.draw(hnp.arrays(np.bool_, (Tq, Tk)))
-        mask[data.draw(st.integers(0, Tq - 1))] = True
-        masked = scaled_dot_product_attention(query, key, value, mask=mask)
-        full = scaled_dot_product_attention(query, key, value)
-        open_rows = mask.all(axis=-1)
-        np.testing.assert_allclose(masked[open_rows], full[open_rows], **CLOSE)
+    @staticmethod
+    def in_a_second_layer():
+        x = np.array([[1.0, 0.0], [0.0, 2.0], [2.0, 1.0], [1.0, -1.0]])
+        return Case(
+            masked=[heard(x, x, x, mask=causal_mask(4))] * 3,
+            free=[heard(x, x, x)] * 3,
+            mask=causal_mask(4),
+            i=3,
+        )
 
-    @given(SEEDS, st.integers(2, 6))
-    def test_under_the_causal_mask_that_is_the_last_row_and_no_other(self, seed, T):
-        x, w = drawn(seed, T, 4) / 2, matrices(seed + 1, 4)  # halved: no share rounds to 0
-        full, masked = self_attention(x, *w), causal(x, w)
-        np.testing.assert_allclose(masked[-1], full[-1], **CLOSE)
-        assert (np.abs(masked - full)[:-1].max(axis=-1) > 1e-12).all()
+    @staticmethod
+    def one_layer(seed, mask, i, value=None):
+        Tq, Tk = mask.shape
+        qkv = [drawn((seed, k), *shape) for k, shape in enumerate(((Tq, 3), (Tk, 3), (Tk, 2)))]
+        if value is not None:
+            qkv[2] = value
+        return Case(masked=qkv, free=qkv, mask=mask, i=i)
 
-    def test_not_in_a_second_layer(self):
-        # Layer 1 by plain loops; then the last row of layer 2 from it, with and without a mask.
-        x = [[1.0, 0.0], [0.0, 2.0], [2.0, 1.0], [1.0, -1.0]]
+    hypotheses = {
+        "the same queries, keys and values": Hypothesis(
+            lambda c: all(map(np.array_equal, c.masked, c.free)), without=in_a_second_layer()
+        ),
+        "the mask lets query $i$ listen to every key": Hypothesis(
+            lambda c: c.mask[c.i].all(), without=one_layer(0, causal_mask(4), 2)
+        ),
+    }
+    neighbors = {"no other row is the same": {"no_other": True}}
+    hard = (
+        one_layer(0, causal_mask(1), 0),
+        one_layer(1, causal_mask(6), 5),
+        one_layer(2, causal_mask(3, 5, offset=2), 2),
+        one_layer(3, causal_mask(4), 3, value=np.ones((4, 2))),  # all values are equal
+    )
 
-        def row(rows, i, seen):
-            powers = []
-            for j in seen:
-                dot = sum(a * b for a, b in zip(rows[i], rows[j], strict=True))
-                powers.append(math.exp(dot / math.sqrt(2)))
-            mixed = [sum(p * rows[j][c] for p, j in zip(powers, seen, strict=True)) for c in (0, 1)]
-            return [entry / sum(powers) for entry in mixed]
+    @classmethod
+    def draw(cls, rng):
+        Tq, Tk = rng.integers(1, 7, size=2)
+        i = rng.integers(Tq)
+        mask = rng.random((Tq, Tk)) < 0.7
+        mask[i] = True
+        if rng.random() < 0.5:
+            mask, i = causal_mask(Tk), Tk - 1
+        return cls.one_layer(rng.integers(10**6), mask, i)
 
-        full = [row(x, i, range(4)) for i in range(4)]
-        masked = [row(x, i, range(i + 1)) for i in range(4)]
-        assert full[3] == masked[3]
-        assert abs(row(full, 3, range(4))[0] - row(masked, 3, range(4))[0]) > 0.05
+    @staticmethod
+    def holds(c, no_other=False):
+        masked, free = scaled_dot_product_attention(*c.masked, mask=c.mask), heard(*c.free)
+        same = np.isclose(masked, free, **CLOSE).all(axis=1)
+        return same[c.i] and not (no_other and same[~c.mask.all(axis=1)].any())
 
 
-class TestUnmaskedEquivariant:
+class TestUnmaskedEquivariant(Statement):
     """thm-unmasked-equivariant: without a mask, shuffled words give shuffled outputs."""
 
-    @given(SEEDS, st.integers(1, 4))
-    def test_for_every_permutation(self, seed, T):
-        x, w = drawn(seed, T, 3), matrices(seed + 1, 3, 2)
-        for order in permutations(T):
-            np.testing.assert_allclose(
-                self_attention(x[order], *w), self_attention(x, *w)[order], **CLOSE
-            )
+    @staticmethod
+    def shuffled(order, seed=0, mask=True):
+        order = np.array(order)
+        x, w = drawn(seed, len(order), 3), matrices(seed + 1, 3, 2)
+        return Case(x=x, w=w, P=np.eye(len(order))[order], mask=mask)
+
+    hypotheses = {
+        "Self-attention without a mask": Hypothesis(
+            lambda c: np.all(c.mask), without=shuffled([1, 0, 2], mask=causal_mask(3))
+        ),
+        "permutation matrix $P$": Hypothesis(
+            lambda c: (c.P.sum(axis=0) == 1).all(), without=shuffled([0, 0, 2])
+        ),
+    }
+    neighbors = {
+        r"$f(PX) = P^\top f(X)$": {"back": True},
+        "words up to 8 places apart hear each other": {"window": 8},
+    }
+    hard = (
+        *map(shuffled, itertools.permutations(range(4))),
+        shuffled(np.roll(range(12), 1)),
+        shuffled([11, *range(1, 11), 0]),
+    )
+
+    @classmethod
+    def draw(cls, rng):
+        order = np.arange(rng.integers(1, 9))
+        i, j = rng.integers(len(order), size=2)
+        order[[i, j]] = order[[j, i]]
+        if rng.random() < 0.05:
+            rng.shuffle(order)
+        return cls.shuffled(order, rng.integers(10**6))
+
+    @staticmethod
+    def holds(c, back=False, window=None):
+        mask = c.mask if window is None else window_mask(len(c.x), len(c.x), window, window)
+        mask = np.broadcast_to(mask, c.P.shape)
+        expected = (c.P.T if back else c.P) @ heard_by(c.x, c.w, mask=mask)
+        return np.allclose(self_attention(c.P @ c.x, *c.w, mask=mask), expected, **CLOSE)
 
     def test_it_is_not_invariance(self):
-        x, w = drawn(0, 3, 3), matrices(1, 3)
-        moved = [order for order in permutations(3) if (order != np.arange(3)).any()]
-        for order in moved:
-            assert not np.allclose(self_attention(x[order], *w), self_attention(x, *w))
+        for case in self.hard[1:24]:
+            output = self_attention(case.x, *case.w)
+            assert not np.allclose(self_attention(case.P @ case.x, *case.w), output)
 
 
-class TestNoSymmetry:
+def shuffle(order, x, w_value, P=None, masked=True, step=1e-3):
+    """Return a case in which words trade places."""
+    P = np.eye(len(x))[list(order)] if P is None else P
+    w = [*matrices(1, x.shape[1])[:2], w_value]
+    return Case(x=x, w=[matrix / 2 for matrix in w], P=P, masked=masked, step=step)
+
+
+class TestNoSymmetry(Statement):
     """thm-no-symmetry: for almost every X the identity is the only permutation that is left."""
 
-    @given(SEEDS, st.integers(2, 4), st.integers(1, 3))
-    def test_no_permutation_but_the_identity_for_inputs_drawn_at_random(self, seed, T, width):
-        x, w = drawn(seed, T, width) / 2, matrices(seed + 1, width)
-        output = causal(x, w)
-        for order in permutations(T):
-            shuffled = causal(x[order], w)
-            identity = (order == np.arange(T)).all()
-            assert (np.abs(shuffled - output[order]).max() < 1e-12) == identity
-            assert (np.abs(shuffled - output).max() < 1e-12) == identity
+    # Volume zero: whatever X is, after a small random step it is no exception.
+    kind = "existence"
+    hypotheses = {
+        "causal self-attention": Hypothesis(
+            lambda c: c.masked, without=shuffle([1, 0, 2], drawn(0, 3, 2), np.eye(2), masked=False)
+        ),
+        r"$W_V \neq 0$": Hypothesis(
+            lambda c: c.w[2].any(), without=shuffle([1, 0, 2], drawn(0, 3, 2), np.zeros((2, 2)))
+        ),
+        "a permutation matrix": Hypothesis(
+            lambda c: (c.P.sum(axis=0) == 1).all() and np.isin(c.P, (0, 1)).all(),
+            # One word: twice the word gives twice the output.
+            without=shuffle([0], np.ones((1, 2)), np.eye(2), P=np.array([[2.0]])),
+        ),
+        "other than $I$": Hypothesis(
+            lambda c: not np.array_equal(c.P, np.eye(len(c.P))),
+            without=shuffle([0, 1, 2], drawn(0, 3, 2), np.eye(2)),
+        ),
+        "almost every $X$": Hypothesis(
+            lambda c: c.step > 0, without=shuffle([1, 0, 2], np.ones((3, 2)), np.eye(2), step=0.0)
+        ),
+    }
+    neighbors = {
+        "for every $X$": {"every": True},
+        "for every $X$ with different rows": {"different": True},
+    }
+    hard = (
+        shuffle([1, 0, 2], np.ones((3, 2)), np.eye(2)),
+        shuffle([2, 0, 1], np.zeros((3, 2)), np.eye(2)),
+        # Different words with the same value.
+        shuffle([1, 0], np.array([[1.0, 2.0], [1.0, 3.0]]), np.array([[1.0], [0.0]])),
+    )
+
+    @staticmethod
+    def draw(rng):
+        T, width = rng.integers(2, 6), rng.integers(1, 4)
+        order = rng.permutation(T)
+        if (order == np.arange(T)).all():
+            order = order[::-1]
+        return shuffle(order, rng.normal(size=(T, width)) / 2, rng.normal(size=(width, width)))
+
+    @staticmethod
+    def holds(c, every=False, different=False):
+        stays = every or (different and len(np.unique(c.x, axis=0)) == len(c.x))
+        x = c.x + (0 if stays else c.step) * drawn(7, *c.x.shape)
+        output = heard_by(x, c.w, mask=causal_mask(len(x)) | (not c.masked))
+        moved = self_attention(c.P @ x, *c.w, causal=c.masked)
+        return apart(moved, c.P @ output) and apart(moved, output)
 
     @pytest.mark.parametrize("T", [2, 3, 4])
     def test_the_input_of_the_proof_separates_all_three_rows(self, T):
         w = matrices(T, 2)
-        for order in permutations(T)[1:]:
+        for order in list(itertools.permutations(range(T)))[1:]:
             first = int(np.flatnonzero(order != np.arange(T))[0])
             assert order[first] > first
             x = np.zeros((T, 2))
             x[first] = 1
             output = causal(x, w)
-            np.testing.assert_array_equal(causal(x[order], w)[first], 0)
+            np.testing.assert_array_equal(causal(x[list(order)], w)[first], 0)
             assert np.abs(output[order[first]]).max() > 1e-3
             assert np.abs(output[first]).max() > 1e-3
 
-    def test_some_inputs_are_symmetric_and_without_values_all_are(self):
-        w = matrices(0, 2)
-        equal_rows = np.ones((3, 2))
-        no_values = [w[0], w[1], np.zeros((2, 2))]
-        for order in permutations(3):
-            np.testing.assert_allclose(causal(equal_rows[order], w), causal(equal_rows, w)[order])
-            x = drawn(1, 3, 2)
-            np.testing.assert_array_equal(causal(x[order], no_values), causal(x, no_values)[order])
+
+def with_distance(T, steps=1):
+    """Return a bias that falls by 1 with every so many places of distance."""
+    return -(np.abs(np.subtract.outer(np.arange(T), np.arange(T))) // steps * 1.0)
 
 
-class TestOrderOfThePast:
+def reordered(order, i, seed=0, **other):
+    """Return a case in which rows trade places and row `i` is looked at."""
+    usual = {"layers": 1, "left": None, "slope": 0.0, "growth": 0.0}
+    x, w = drawn(seed, len(order), 3), matrices(seed + 1, 3)
+    return Case(x=x, w=w, order=np.array(order), i=i, **(usual | other))
+
+
+class TestOrderOfThePast(Statement):
     """thm-order-of-the-past: one causal layer forgets the order of what came before a row."""
 
-    @given(SEEDS, st.integers(1, 4))
-    def test_permuting_the_rows_before_a_row_leaves_it(self, seed, T):
-        x, w = drawn(seed, T + 1, 3), matrices(seed + 1, 3)
-        for order in permutations(T):
-            shuffled = causal(x[[*order, T]], w)
-            np.testing.assert_allclose(shuffled[T], causal(x, w)[T], **CLOSE)
+    hypotheses = {
+        "one layer": Hypothesis(
+            lambda c: c.layers == 1, without=reordered([1, 0, 2, 3], 3, layers=2)
+        ),
+        "causal self-attention": Hypothesis(
+            lambda c: c.left is None, without=reordered([2, 0, 1, 3], 3, left=1)
+        ),
+        "the score of two words depends on these words only": Hypothesis(
+            lambda c: c.slope == 0, without=reordered([1, 0, 2, 3], 3, slope=1.0)
+        ),
+        "the value of a word on this word only": Hypothesis(
+            lambda c: c.growth == 0, without=reordered([1, 0, 2, 3], 3, growth=1.0)
+        ),
+        "the rows before it": Hypothesis(
+            lambda c: sorted(c.order[: c.i]) == list(range(c.i)) and c.order[c.i] == c.i,
+            without=reordered([0, 3, 2, 1], 2),
+        ),
+    }
+    neighbors = {
+        "scores may fall with every 8 places of distance": {"steps": 8},
+        "a word hears at most 8 before it": {"left": 8},
+    }
+    hard = (
+        *(reordered([*order, 4, 5], 4) for order in itertools.permutations(range(4))),
+        reordered([*np.roll(range(11), 1), 11], 11),
+    )
 
-    def test_scores_that_depend_on_positions_notice_it(self):
-        x, w = drawn(0, 4, 3), matrices(1, 3)
-        distance = np.subtract.outer(np.arange(4.0), np.arange(4.0))
-        one, other = (
-            self_attention(y, *w, causal=True, bias=-distance)[3] for y in (x, x[[1, 0, 2, 3]])
-        )
-        assert not np.allclose(one, other, atol=1e-3)
+    @staticmethod
+    def draw(rng):
+        i = rng.integers(0, 8)
+        return reordered([*rng.permutation(i), i], i, rng.integers(10**6))
+
+    @staticmethod
+    def holds(c, steps=None, left=None):
+        T = len(c.x)
+        bias = with_distance(T) * c.slope if steps is None else with_distance(T, steps)
+        left = c.left if left is None else left
+        mask = window_mask(T, T, left, 0)
+        growth = 1 + c.growth * np.arange(T)[:, np.newaxis]
+
+        def row(x, attention):
+            for _ in range(c.layers):
+                query, key, value = (x @ matrix for matrix in c.w)
+                x = attention(query, key, growth * value, mask=mask, bias=bias)
+            return x[c.i]
+
+        expected = row(c.x, heard)
+        return np.allclose(row(c.x[c.order], scaled_dot_product_attention), expected, **CLOSE)
 
 
-class TestTwoLayersOrder:
+def through_two(order, x, w, masked=True, step=1e-3):
+    """Return a case of two layers."""
+    return Case(order=np.array(order), x=x, w=w, masked=masked, step=step)
+
+
+class TestTwoLayersOrder(Statement):
     """thm-two-layers-order: the last row of two causal layers depends on the order of the words."""
+
+    # As in TestNoSymmetry, a choice is no exception after a small random step.
+    @staticmethod
+    def pair(seed, width):
+        return [[matrix / 2 for matrix in matrices((seed, k), width)] for k in (0, 1)]
+
+    kind = "existence"
+    hypotheses = {
+        "layers of causal self-attention": Hypothesis(
+            lambda c: c.masked,
+            without=through_two([1, 0, 2], drawn(0, 3, 2), pair(0, 2), masked=False),
+        ),
+        "values of width $d$": Hypothesis(
+            lambda c: all(w[2].shape[1] == c.x.shape[1] for w in c.w),
+            sufficient=r"with another width, any $W_V$ that keep $u$ from 0 do in place of $I$",
+        ),
+        r"$P \ne I$": Hypothesis(
+            lambda c: (c.order != np.arange(len(c.order))).any(),
+            without=through_two([0, 1, 2], drawn(0, 3, 2), pair(0, 2)),
+        ),
+        "almost every choice of $X$ and of the matrices of both layers": Hypothesis(
+            lambda c: c.step > 0,
+            without=through_two([1, 0, 2], np.ones((3, 2)), pair(0, 2), step=0.0),
+        ),
+    }
+    neighbors = {
+        "for every choice": {"every": True},
+        "for every choice with different words": {"different": True},
+    }
+    hard = (
+        through_two([1, 0, 2], np.ones((3, 2)), pair(0, 2)),
+        through_two([2, 1, 0], np.zeros((3, 1)), pair(1, 1)),
+        through_two([1, 0, 2], drawn(0, 3, 2), [[np.zeros((2, 2))] * 3] * 2),
+        # Different words with the same value.
+        through_two(
+            [1, 0],
+            np.array([[1.0, 0.0], [1.0, 1.0]]),
+            [[np.zeros((2, 2))] * 2 + [np.diag([1.0, 0])]] * 2,
+        ),
+    )
+
+    @classmethod
+    def draw(cls, rng):
+        T, width = rng.integers(2, 6), rng.integers(1, 4)
+        order = np.arange(T)
+        while (order == np.arange(T)).all():
+            order = rng.permutation(T)
+            if T > 2 and rng.random() < 0.5:  # one that leaves the last word in its place
+                order = np.array([*rng.permutation(T - 1), T - 1])
+        return through_two(
+            order, rng.normal(size=(T, width)) / 2, cls.pair(rng.integers(10**6), width)
+        )
+
+    @staticmethod
+    def holds(c, every=False, different=False):
+        stays = every or (different and len(np.unique(c.x, axis=0)) == len(c.x))
+        step = 0 if stays else c.step
+        x = c.x + step * drawn(7, *c.x.shape)
+        first, second = (
+            [m + step * drawn((8, level, k), *m.shape) for k, m in enumerate(w)]
+            for level, w in enumerate(c.w)
+        )
+        mask = causal_mask(len(x)) | (not c.masked)
+        last = heard_by(heard_by(x, first, mask=mask), second, mask=mask)[-1]
+        moved = self_attention(x[c.order], *first, causal=c.masked)
+        return apart(self_attention(moved, *second, causal=c.masked)[-1], last)
 
     @pytest.mark.parametrize("T", [1, 2, 3, 6])
     def test_two_layers_of_averages_weigh_early_words_more(self, T):
@@ -323,64 +605,92 @@ class TestTwoLayersOrder:
         twice = causal(causal(np.eye(T), alike), alike)
         np.testing.assert_allclose(twice[-1], [float(share) for share in shares], **CLOSE)
 
-    @given(SEEDS, st.integers(3, 4), st.integers(1, 3))
-    def test_for_inputs_and_matrices_drawn_at_random(self, seed, T, width):
-        # Halved: weights of large scores round to 0 or 1, and a difference goes with them.
-        x, w = drawn(seed, T, width) / 2, [np.array(matrices(seed + k, width)) / 2 for k in (1, 2)]
-        last = causal(causal(x, w[0]), w[1])[-1]
-        for order in permutations(T):
-            if (order != np.arange(T)).any():
-                assert np.abs(causal(causal(x[order], w[0]), w[1])[-1] - last).max() > 1e-12
 
-    def test_equal_words_are_an_exception(self):
-        x, w = np.ones((3, 2)), matrices(0, 2)
-        twice = [causal(causal(x[order], w), w)[-1] for order in ([0, 1, 2], [1, 0, 2])]
-        np.testing.assert_array_equal(*twice)
+def nowhere(T):
+    return np.zeros(T)
 
 
-class TestPadding:
+def padded_with(real=(0, 1, 1, 0, 1), depth=2, seed=0, padding=1.0, **other):
+    """Return a case of words, where `real` says so, and padding."""
+    real, T = np.array(real, bool), len(real)
+    masks = np.random.default_rng(seed).random((depth, T, T)) < 0.7
+    masks = masks & ~np.outer(real, ~real) | np.eye(T, dtype=bool)
+    usual = {"masks": masks, "at": nowhere, "rows": by_position, "lost": real}
+    other_x = np.where(real[:, np.newaxis], drawn(seed, T, 4), padding * drawn(seed + 1, T, 4))
+    return Case(
+        x=drawn(seed, T, 4), other=other_x, real=real, layers=layers(seed, depth), **(usual | other)
+    )
+
+
+class TestPadding(Statement):
     """thm-padding: what stands in the padding changes no real row and gets no gradient."""
 
+    hypotheses = {
+        "maps that work row by row": Hypothesis(
+            lambda c: c.rows is not centered, without=padded_with(rows=centered)
+        ),
+        "the mask of every attention layer be False for every query in $R$ and every key outside"
+        " $R$": Hypothesis(
+            lambda c: not (c.masks & np.outer(c.real, ~c.real)).any(),
+            # It is so in the first layer only.
+            without=padded_with(masks=np.array([np.eye(5), np.ones((5, 5))], bool)),
+        ),
+        "a loss made from rows in $R$ only": Hypothesis(
+            lambda c: not (c.lost & ~c.real).any(), without=padded_with(lost=np.ones(5, bool))
+        ),
+        "treats every place in the array alike": Hypothesis(
+            lambda c: c.at is nowhere, without=padded_with(at=np.arange)
+        ),
+        "whatever the length": Hypothesis(
+            lambda c: c.rows is not by_length, without=padded_with(rows=by_length)
+        ),
+    }
+    neighbors = {
+        r"$-10^4$ added to a score in place of False": {"added": -1e4},
+        "the first 8 places are treated alike": {"alike": 8},
+    }
+    hard = (
+        padded_with(padding=1e6),
+        padded_with(masks=np.zeros((2, 5, 5), bool)),  # nobody hears anyone
+        padded_with([0, 0, 0, 0, 0, 0, 1, 1, 1, 1], depth=4),
+        padded_with([1, 0, 1, 0, 1, 0, 1, 0, 1, 0]),
+        padded_with([0, 0, 0]),
+        padded_with([1, 1, 1]),
+    )
+    draws = DRAWS // 2
+
     @staticmethod
-    def stack(x, mask, seed):
-        for level in range(3):
-            heads = [
-                self_attention(x, *matrices(seed + 9 * level + width, 3, width), mask=mask)
-                for width in (1, 2)
-            ]
-            x = np.tanh(x + np.hstack(heads))
-        return x
+    def draw(rng):
+        real = rng.random(rng.integers(1, 8)) < 0.6
+        return padded_with(real, rng.integers(1, 5), rng.integers(10**6), rng.choice([0, 1, 7]))
 
-    @given(SEEDS, st.lists(st.booleans(), min_size=1, max_size=6), st.data())
-    def test_a_stack_gives_what_the_words_get_alone(self, seed, real, data):
-        real, T = np.array(real), len(real)
-        mask = data.draw(hnp.arrays(np.bool_, (T, T)))
-        mask[np.ix_(real, ~real)] = False
-        x = drawn(seed, T, 3)
-        alone = self.stack(x[real], mask[np.ix_(real, real)], seed)
-        np.testing.assert_allclose(self.stack(x, mask, seed)[real], alone, **CLOSE)
+    @staticmethod
+    def holds(c, added=0, alike=math.inf):
+        def through(x, at, masks, attention, bias=None):
+            def attend(place, query, key, value):
+                return attention(query, key, value, mask=masks[place[0]], bias=bias)
 
-    def test_not_if_a_map_goes_by_the_length_of_the_array(self):
-        x, w = drawn(0, 4, 3), matrices(1, 3)
-        real = np.array([True, True, True, False])
-        padded = self_attention(x * np.log(4), *w, mask=causal_mask(4) & real)
-        alone = causal(x[real] * np.log(3), w)
-        assert np.abs(padded[real] - alone).max() > 1e-3
+            return stack(x, at, c.layers, attend, c.rows)
 
-    def test_not_if_a_map_goes_by_the_place_in_the_array(self):
-        x, w = drawn(0, 4, 3), matrices(1, 3)
-        real = np.array([False, True, True, True])
-        padded = self_attention(x + np.arange(4.0)[:, None], *w, mask=causal_mask(4) & real)
-        alone = causal(x[real] + np.arange(3.0)[:, None], w)
-        assert np.abs(padded[real] - alone).max() > 1e-3
+        T = len(c.real)
+        barred = np.outer(c.real, ~c.real)
+        at, places = c.at(T) + (np.arange(T) >= alike), np.arange(T)
+        masks = c.masks | (barred & bool(added))
 
-    @given(SEEDS, st.lists(st.booleans(), min_size=2, max_size=6))
-    def test_padding_gets_no_gradient_from_a_loss_over_words(self, seed, real):
-        real, T = np.array(real), len(real)
-        x, w = drawn(seed, T, 3), matrices(seed + 1, 3)
-        d_output = np.where(real[:, np.newaxis], drawn(seed + 2, T, 3), 0)
-        d_x = self_attention_vjp(x, *w, d_output, mask=causal_mask(T) & real)[0]
-        np.testing.assert_array_equal(d_x[~real], 0)
+        def padded(x, at=places):
+            return through(x, at, masks, scaled_dot_product_attention, 1.0 * added * barred)
+
+        def change(row):  # of the loss, as row `row` is nudged this way and that
+            nudge = 1e-4 * np.eye(T)[:, row : row + 1]
+            return (padded(c.x + nudge)[c.lost] - padded(c.x - nudge)[c.lost]).sum()
+
+        alone = np.ix_(range(len(c.layers)), c.real, c.real)
+        few = through(c.x[c.real], c.at(c.real.sum()), c.masks[alone], heard)
+        return (
+            np.allclose(padded(c.other)[c.real], padded(c.x)[c.real], **DEEP)
+            and np.abs([change(row) for row in np.flatnonzero(~c.real)]).max(initial=0) < 1e-13
+            and np.allclose(padded(c.x, at)[c.real], few, **DEEP)
+        )
 
     def test_a_loss_that_drops_padded_targets_does_not_hide_padded_keys(self):
         x, w = drawn(0, 4, 3), matrices(1, 3)
@@ -391,84 +701,97 @@ class TestPadding:
         np.testing.assert_array_equal(causal(x, w)[:3], causal(drawn(0, 4, 3), w)[:3])
 
 
-class TestCache:
+def as_fed(start):
+    return start
+
+
+def in_pieces(sizes=(2, 3, 1), depth=1, seed=0, **other):
+    """Return a case of which so many rows are fed at a time."""
+    usual = {"causal": True, "rows": by_position, "first": as_fed, "offset": as_fed, "kept": 10**6}
+    x = drawn(seed, sum(sizes), 4)
+    return Case(x=x, sizes=sizes, layers=layers(seed + 1, depth), **(usual | other))
+
+
+class TestCache(Statement):
     """thm-cache: each layer with a cache of its own, in pieces of any size, gives the full pass."""
 
-    @staticmethod
-    def stack(x, at, layers, attend):
-        """Run layers of two heads, side by side, with sums and a map that goes by position."""
-        for level, heads in enumerate(layers):
-            mixed = [attend(level, head, *placed(x, w, at)) for head, w in enumerate(heads)]
-            x = x + np.hstack(mixed)
-            x = np.array([row_by_row(i / 8, row) for i, row in zip(at, x, strict=True)])
-        return x
+    hypotheses = {
+        "causal self-attention layers": Hypothesis(
+            lambda c: c.causal, without=in_pieces(causal=False)
+        ),
+        "maps that work row by row": Hypothesis(
+            lambda c: c.rows is not centered, without=in_pieces(rows=centered)
+        ),
+        "every map be told the positions of the rows that it gets": Hypothesis(
+            lambda c: c.first is as_fed, without=in_pieces(first=lambda start: 0)
+        ),
+        "the keys and values of the rows that it has seen": Hypothesis(
+            lambda c: c.kept >= len(c.x), without=in_pieces(kept=2)
+        ),
+        "attend to those at the positions up to $t$ and to no others": Hypothesis(
+            # Rows hear the later ones of their piece.
+            lambda c: c.offset is as_fed,
+            without=in_pieces(offset=lambda before: before + 9),
+        ),
+    }
+    neighbors = {
+        "a store of the last 8 rows": {"kept": 8},
+        "positions that are counted anew after 8 rows": {"period": 8},
+    }
+    hard = (
+        *(in_pieces(sizes) for sizes in ((1,) * 12, (12,), (8, 1, 1), (7, 2), (1, 8, 3))),
+        *(in_pieces((1, 2, 1), depth) for depth in (2, 3, 4)),
+    )
+    draws = DRAWS // 4
 
     @staticmethod
-    def layers(seed, depth):
-        return [
-            [matrices(seed + 2 * level + head, 4, 2) for head in (0, 1)] for level in range(depth)
-        ]
+    def draw(rng):
+        T = rng.integers(1, 9)
+        ends = np.flatnonzero(rng.random(T - 1) < 0.6) + 1
+        sizes = np.diff([0, *ends, T])
+        return in_pieces(sizes, rng.integers(1, 4), rng.integers(10**6))
 
-    def full(self, x, layers):
-        def attend(level, head, query, key, value):
-            return scaled_dot_product_attention(query, key, value, causal=True)
-
-        return self.stack(x, range(len(x)), layers, attend)
-
-    def fed(self, x, sizes, layers, first=lambda start: start, offset=lambda before: before):
-        """Feed pieces to a store of plain arrays; `first` and `offset` may be told wrong."""
-        stores = {}
-
-        def attend(level, head, query, key, value):
-            keys, values = stores.get((level, head), (key[:0], value[:0]))
-            keys, values = np.vstack([keys, key]), np.vstack([values, value])
-            stores[level, head] = keys, values
-            mask = np.tri(len(query), len(keys), offset(len(keys) - len(key)), dtype=bool)
-            return scaled_dot_product_attention(query, keys, values, mask=mask)
-
+    @staticmethod
+    def fed(c, attend, period=math.inf):
+        """Return what comes out for the pieces, one after another."""
         outputs, start = [], 0
-        for size in sizes:
-            at = range(first(start), first(start) + size)
-            outputs.append(self.stack(x[start : start + size], at, layers, attend))
+        for size in c.sizes:
+            at = (c.first(start) + np.arange(size)) % period
+            outputs.append(stack(c.x[start : start + size], at, c.layers, attend, c.rows))
             start += size
         return np.vstack(outputs)
 
-    SIZES = st.lists(st.integers(1, 4), min_size=1, max_size=5)
+    @staticmethod
+    def full(c):
+        def attend(_, query, key, value):
+            return scaled_dot_product_attention(query, key, value, causal=c.causal)
 
-    @given(SEEDS, SIZES, st.integers(1, 3))
-    def test_stacks_fed_in_pieces(self, seed, sizes, depth):
-        x, layers = drawn(seed, sum(sizes), 4), self.layers(seed + 1, depth)
-        full = self.full(x, layers)
-        np.testing.assert_allclose(self.fed(x, sizes, layers), full, rtol=1e-7, atol=1e-8)
+        return stack(c.x, np.arange(len(c.x)), c.layers, attend, c.rows)
 
-    @given(SEEDS, SIZES, st.integers(1, 3))
-    def test_the_cache_of_the_library_fed_in_pieces(self, seed, sizes, depth):
-        x, layers = drawn(seed, sum(sizes), 4), self.layers(seed + 1, depth)
-        caches = [[KeyValueCache() for _ in heads] for heads in layers]
-        outputs, start = [], 0
-        for size in sizes:
-            at = range(start, start + size)
-            piece = self.stack(
-                x[at], at, layers, lambda level, head, *qkv: caches[level][head].attend(*qkv)
-            )
-            outputs.append(piece)
-            start += size
-        full = self.full(x, layers)
-        np.testing.assert_allclose(np.vstack(outputs), full, rtol=1e-7, atol=1e-8)
+    @classmethod
+    def holds(cls, c, kept=None, period=math.inf):
+        kept, stores = kept or c.kept, {}
 
-    @pytest.mark.parametrize(
-        "told",
-        [
-            {"first": lambda start: 0},  # every piece is taken for the beginning
-            {"offset": lambda before: 0},  # the mask begins in the upper left corner
-            {"offset": lambda before: before + 9},  # rows hear the later ones of their piece
-        ],
-    )
-    def test_not_without_positions_or_with_another_mask(self, told):
-        x, layers = drawn(0, 6, 4), self.layers(1, 1)
-        full = self.full(x, layers)
-        np.testing.assert_allclose(self.fed(x, [2, 3, 1], layers), full, **CLOSE)
-        assert np.abs(self.fed(x, [2, 3, 1], layers, **told) - full).max() > 1e-3
+        def attend(place, query, key, value):
+            keys, values = stores.get(place, (key[:0], value[:0]))
+            keys, values = np.vstack([keys[-kept:], key]), np.vstack([values[-kept:], value])
+            stores[place] = keys, values
+            mask = np.tri(len(query), len(keys), c.offset(len(keys) - len(key)), dtype=bool)
+            return heard(query, keys, values, mask=mask)
+
+        return np.allclose(cls.fed(c, attend, period), cls.full(c), **DEEP)
+
+    def test_the_cache_of_the_library_fed_in_pieces(self):
+        for case in self.searched():
+            caches = {}
+
+            def attend(place, *qkv, caches=caches):
+                return caches.setdefault(place, KeyValueCache()).attend(*qkv)
+
+            np.testing.assert_allclose(self.fed(case, attend), self.full(case), **DEEP)
+
+    def test_not_if_the_mask_begins_in_the_upper_left_corner(self):
+        assert not self.holds(in_pieces(offset=lambda before: 0))
 
     def test_without_a_mask_every_row_of_the_first_layer_and_keys_of_the_second_change(self):
         x, w = drawn(0, 4, 3), matrices(1, 3)
@@ -492,6 +815,9 @@ class Counted:
     def __add__(self, other):
         return Counted(self.value + other.value)
 
+    def __sub__(self, other):
+        return Counted(self.value - other.value)
+
 
 counted = np.frompyfunc(Counted, 1, 1)
 
@@ -500,78 +826,165 @@ def plain(array):
     return np.frompyfunc(lambda entry: entry.value, 1, 1)(array).astype(float)
 
 
-class TestGenerationCost:
+def winograd(a, b):
+    """Multiply matrices; where they meet in two numbers, with products that entries share."""
+    if len(b) != 2:
+        return a @ b
+    return (a[:, :1] + b[1:]) * (a[:, 1:] + b[:1]) - a[:, :1] * a[:, 1:] - b[:1] * b[1:]
+
+
+def generating(n, d_model, d_k, d_v, start=1, product=np.matmul, again=True):
+    """Return a case in which a text grows by `n` words."""
+    return Case(n=n, d_model=d_model, d_k=d_k, d_v=d_v, start=start, product=product, again=again)
+
+
+class TestGenerationCost(Statement):
     """thm-generation-cost: one step and a whole text, counted while both programs attend."""
 
-    @staticmethod
-    def attend(query, keys, values, offset):
-        """Attend with counted numbers: the rows of the query come after `offset` keys."""
-        scores = plain(query @ keys.T) / math.sqrt(query.shape[1])
-        shares = np.exp(scores) * np.tri(*scores.shape, offset)
-        return counted(shares / shares.sum(axis=1, keepdims=True)) @ values
+    hypotheses = {
+        "entry by entry": Hypothesis(
+            lambda c: c.product is np.matmul, without=generating(3, 2, 2, 2, product=winograd)
+        ),
+        "all $t$ rows and all $t^2$ scores are computed again": Hypothesis(
+            lambda c: c.again, without=generating(3, 2, 2, 2, again=False)
+        ),
+        "beginning with one word": Hypothesis(
+            lambda c: c.start == 1, without=generating(3, 2, 2, 2, start=2)
+        ),
+    }
+    neighbors = {
+        r"$n(n + 0.95)$ in place of $n(n + 1)$": {"one": 0.95},
+        r"$2.1\,n + 1$ in place of $2 n + 1$": {"twice": 2.1},
+        r"$p = d_{\text{model}}(1.9\,d_k + d_v)$": {"both": 1.9},
+        r"$a = d_k + 1.05\,d_v$": {"values": 1.05},
+    }
+    hard = (generating(1, 1, 1, 1), generating(5, 2, 3, 5), generating(6, 1, 1, 1))
+    draws = DRAWS // 5
 
-    @pytest.mark.parametrize("n", [1, 2, 5])
-    @pytest.mark.parametrize("d_model, d_k, d_v", [(2, 3, 5), (1, 1, 1), (4, 2, 3)])
-    def test_counts(self, n, d_model, d_k, d_v):
-        x = drawn(n, n, d_model)
-        w = [drawn(seed, d_model, width) for seed, width in enumerate((d_k, d_k, d_v))]
+    @staticmethod
+    def draw(rng):
+        return generating(*map(int, rng.integers(1, 5, size=4)))
+
+    @staticmethod
+    def holds(c, one=1, twice=2, both=2, values=1):
+        def attend(query, keys, values, offset):
+            scores = plain(c.product(query, keys.T)) / math.sqrt(c.d_k)
+            shares = np.exp(scores) * np.tri(*scores.shape, offset)
+            return c.product(counted(shares / shares.sum(axis=1, keepdims=True)), values)
+
+        def projected(rows):
+            return [c.product(rows, matrix) for matrix in w]
+
+        last = c.start + c.n - 1
+        x = drawn(c.n, last, c.d_model)
+        w = [drawn(k, c.d_model, width) for k, width in enumerate((c.d_k, c.d_k, c.d_v))]
         expected = causal(x, w)
         x, w = counted(x), [counted(matrix) for matrix in w]
-        keys, values = np.empty((0, d_k), object), np.empty((0, d_v), object)
-        with_cache, from_scratch = [], []
-        for t in range(1, n + 1):
-            before = Counted.count
-            query, key, value = (x[t - 1 : t] @ matrix for matrix in w)
-            keys, values = np.vstack([keys, key]), np.vstack([values, value])
-            row = self.attend(query, keys, values, t - 1)
-            with_cache.append(Counted.count - before)
-            before = Counted.count
-            rows = self.attend(*(x[:t] @ matrix for matrix in w), 0)
-            from_scratch.append(Counted.count - before)
-            np.testing.assert_allclose(plain(row)[0], expected[t - 1], **CLOSE)
-            np.testing.assert_allclose(plain(rows), expected[:t], **CLOSE)
-        p, a = d_model * (2 * d_k + d_v), d_k + d_v
-        assert with_cache == [p + a * t for t in range(1, n + 1)]
-        assert from_scratch == [t * (p + a * t) for t in range(1, n + 1)]
-        assert sum(with_cache) == n * p + a * n * (n + 1) // 2
-        sums = p * n * (n + 1) // 2 + a * n * (n + 1) * (2 * n + 1) // 6
-        assert sum(from_scratch) == sums
+        store = projected(x[: c.start - 1])
+        with_cache, from_scratch, right = [], [], []
+        for t in range(c.start, last + 1):
+            Counted.count = 0
+            new = projected(x[t - 1 : t])
+            store = [np.vstack(both) for both in zip(store, new, strict=True)]
+            row = attend(new[0], store[1], store[2], t - 1)
+            with_cache.append(Counted.count)
+            Counted.count = 0
+            query, *rest = projected(x[:t])
+            rows = attend(query, *rest, 0) if c.again else attend(query[-1:], *rest, t - 1)
+            from_scratch.append(Counted.count)
+            right += [np.allclose(plain(row), expected[t - 1], **CLOSE)]
+            right += [np.allclose(plain(rows), expected[t - len(rows) : t], **CLOSE)]
+        p, a, n = c.d_model * (both * c.d_k + c.d_v), c.d_k + values * c.d_v, c.n
+        steps = n * (n + one) / 2
+        return (
+            all(right)
+            and with_cache == [p + a * t for t in range(c.start, last + 1)]
+            and from_scratch == [t * (p + a * t) for t in range(c.start, last + 1)]
+            and math.isclose(sum(with_cache), n * p + a * steps)
+            and math.isclose(sum(from_scratch), p * steps + a * n * (n + one) * (twice * n + 1) / 6)
+        )
 
 
-def sum_over_texts(E, w, w_out, n, mask):
-    """Add up the products of the guesses over all texts of n words after word 0."""
-    V = len(E)
-    total = 0.0
-    for rest in itertools.product(range(V), repeat=n):
-        text = [0, *rest]
-        log_p = log_softmax(self_attention(E[text], *w, mask=mask) @ w_out)
-        total += math.exp(sum(log_p[t, text[t + 1]] for t in range(n)))
-    return total
+def from_table(V, seed, total=1):
+    """Return guesses for each beginning, from counts: exact fractions that add up to `total`."""
+
+    @cache
+    def guess(beginning):
+        rng = np.random.default_rng([seed, *beginning])
+        counts = [int(count) for count in rng.integers(0, 9, V)]
+        counts[rng.integers(V)] += 1
+        return [total * Fraction(count, sum(counts)) for count in counts]
+
+    return lambda text: [guess(text[: t + 1]) for t in range(len(text) - 1)]
 
 
-class TestTextProbability:
+def from_attention(V, seed, causal=True):
+    """Return the guesses of one layer of attention, and a matrix that makes logits."""
+    E, w, w_out = drawn(seed, V, 3), matrices(seed + 1, 3), drawn(seed + 2, 3, V)
+
+    @cache
+    def guesses(text):
+        return softmax(self_attention(E[list(text)], *w, causal=causal) @ w_out)[:-1]
+
+    return guesses
+
+
+def every_text(c):
+    return [(c.first, *rest) for rest in itertools.product(range(c.V), repeat=c.n)]
+
+
+class TestTextProbability(Statement):
     """thm-text-probability: honest guesses add up to one over all texts."""
 
-    @given(SEEDS, st.integers(2, 3), st.integers(1, 3))
-    def test_with_causal_attention(self, seed, V, n):
-        E, w, w_out = drawn(seed, V, 3), matrices(seed + 1, 3), drawn(seed + 2, 3, V)
-        total = sum_over_texts(E, w, w_out, n, causal_mask(n + 1))
-        assert total == pytest.approx(1, rel=1e-10)
+    hypotheses = {
+        "at least 0": Hypothesis(
+            lambda c: all(np.min(row) >= 0 for text in every_text(c) for row in c.guesses(text)),
+            sufficient="the proof does not use it: it only makes the products probabilities",
+        ),
+        "add up to one": Hypothesis(
+            lambda c: all(
+                math.isclose(sum(row), 1) for text in every_text(c) for row in c.guesses(text)
+            ),
+            without=Case(V=2, n=2, first=0, guesses=from_table(2, 0, Fraction(9, 10))),
+        ),
+        "depend on nothing but the beginning": Hypothesis(
+            lambda c: all(
+                np.allclose(list(map(float, row)), list(map(float, other)), rtol=1e-12)
+                for text in every_text(c)
+                for t, row in enumerate(c.guesses(text))
+                for other in [c.guesses(text[: t + 1] + (0,) * (c.n - t))[t]]
+            ),
+            without=Case(V=3, n=3, first=0, guesses=from_attention(3, 0, causal=False)),
+        ),
+    }
+    neighbors = {
+        "a guess may know the word three after the one that it guesses": {"ahead": 4},
+    }
+    hard = (
+        Case(V=1, n=5, first=0, guesses=from_table(1, 0)),
+        Case(V=3, n=0, first=2, guesses=from_table(3, 0)),
+        Case(V=2, n=6, first=1, guesses=from_table(2, 1)),
+        Case(V=3, n=4, first=0, guesses=from_table(3, 2)),
+        Case(V=2, n=5, first=0, guesses=from_attention(2, 3)),
+    )
+    draws = DRAWS // 2
 
-    def test_with_a_table_of_fractions_it_is_exact(self):
-        def share(beginning):
-            counts = [int(c) for c in np.random.default_rng([*beginning]).integers(1, 9, 3)]
-            return [Fraction(c, sum(counts)) for c in counts]
+    @staticmethod
+    def draw(rng):
+        V, n, seed = (int(rng.integers(*ends)) for ends in ((1, 5), (0, 4), (0, 10**6)))
+        made_by = from_attention if rng.random() < 0.2 else from_table
+        return Case(V=V, n=n, first=int(rng.integers(V)), guesses=made_by(V, seed))
 
-        total = Fraction(0)
-        for rest in itertools.product(range(3), repeat=4):
-            text = (0, *rest)
-            total += math.prod(share(text[: t + 1])[text[t + 1]] for t in range(4))
-        assert total == 1
+    @staticmethod
+    def holds(c, ahead=math.inf):
+        def probability(text):
+            factors = []
+            for t, row in enumerate(c.guesses(text)):
+                later = text[t + ahead] if t + ahead <= c.n else 0
+                factors.append(row[(text[t + 1] + later) % c.V])
+            return math.prod(factors)
 
-    def test_guesses_that_look_ahead_do_not(self):
-        E, w, w_out = drawn(0, 3, 3), matrices(1, 3), drawn(2, 3, 3)
-        assert abs(sum_over_texts(E, w, w_out, 3, None) - 1) > 0.01
+        return math.isclose(sum(map(probability, every_text(c))), 1, rel_tol=1e-12)
 
     @given(SEEDS, st.integers(1, 6))
     def test_a_text_has_the_probability_of_its_perplexity(self, seed, n):
@@ -584,80 +997,174 @@ class TestTextProbability:
         assert perplexity(logits, targets) ** -n == pytest.approx(p, rel=1e-10)
 
 
-def cuts(text, tokens):
-    """Yield the probability of every way to cut a text into tokens."""
+def spelled(model, text, so_far=()):
+    """Yield the sequences that spell a text, with their probabilities; of at most 8 tokens."""
+    rest = text.removeprefix("".join(so_far))
+    if not rest:
+        yield so_far, probability(model, so_far)
+    for token in model[so_far[-1] if so_far else None]:
+        if rest.startswith(token) and len(so_far) < 8:
+            yield from spelled(model, text, (*so_far, token))
+
+
+def probability(model, sequence):
+    return math.prod(
+        (model[before][token] for before, token in itertools.pairwise((None, *sequence))),
+        start=Fraction(1),
+    )
+
+
+def written(model, text, last=None):
+    """Return how probable it is that what comes after a token is, after some token, a text."""
     if not text:
-        yield Fraction(1)
-    for token, p in tokens.items():
-        if text.startswith(token):
-            yield from (p * rest for rest in cuts(text.removeprefix(token), tokens))
+        return Fraction(1)
+    return sum(
+        p * written(model, text.removeprefix(token), token)
+        for token, p in model[last].items()
+        if text.startswith(token)
+    )
 
 
-class TestOneCut:
+def always(**shares):
+    """Return a model that chooses each token alike, whatever came before."""
+    alike = {token: Fraction(p) for token, p in shares.items()}
+    return dict.fromkeys((None, *shares), alike)
+
+
+class TestOneCut(Statement):
     """thm-one-cut: the bits of one cut of a text are at least the bits of the text."""
 
-    @given(
-        st.lists(st.integers(0, 9), min_size=5, max_size=5), st.text("ab", min_size=1, max_size=7)
+    # A model gives, for each token that came last and for the beginning, the shares of the next.
+    kind = "bound"
+    hypotheses = {
+        "tokens of at least one letter each": Hypothesis(
+            lambda c: all(token != "" for shares in c.model.values() for token in shares),
+            # Letter a, then nothing: both sequences spell a, and are certain.
+            without=Case(
+                model={None: {"a": Fraction(1)}, "a": {"": Fraction(1)}, "": {"a": Fraction(1)}},
+                text="a",
+                cut=("a",),
+            ),
+        ),
+        "$p_c > 0$": Hypothesis(
+            lambda c: probability(c.model, c.cut) > 0,
+            sufficient="0 has no logarithm; a cut of probability 0 has infinitely many bits",
+        ),
+        "one sequence of tokens that spells the text": Hypothesis(
+            lambda c: "".join(c.cut) == c.text,
+            without=Case(model=always(a="1/4", b="3/4"), text="a", cut=("b",)),
+        ),
+    }
+    neighbors = {
+        r"$-\log_2 p_c \ge -1.05\,\log_2 p$": {"times": 1.05},
+        "with equality exactly when no other sequence spells the text": {"possible": True},
+    }
+    hard = (
+        Case(model=always(a="1/4", b="1/4", ab="1/2"), text="ab", cut=("a", "b")),
+        Case(model=always(a="1/4", b="1/4", ab="1/2"), text="ab", cut=("ab",)),
+        Case(model=always(a="1/2", b="1/2"), text="abba", cut=tuple("abba")),
+        Case(model=always(a="1/2", b="1/2", ab="0"), text="ab", cut=("a", "b")),
+        Case(model=always(a="1"), text="aa", cut=("a", "a")),
     )
-    def test_for_every_cut_of_a_text(self, counts, text):
-        assume(sum(counts))
+
+    @staticmethod
+    def draw(rng):
         names = ("a", "b", "ab", "ba", "aba")
-        tokens = {t: Fraction(c, sum(counts)) for t, c in zip(names, counts, strict=True)}
-        p = [Fraction(1)]  # that the tokens spell the first letters, from the last token on
-        for end in range(1, len(text) + 1):
-            last = [t for t in tokens if text[:end].endswith(t)]
-            p.append(sum((tokens[t] * p[end - len(t)] for t in last), Fraction(0)))
-        found = [p_c for p_c in cuts(text, tokens) if p_c]
-        for p_c in found:
-            assert -math.log2(p_c) >= -math.log2(p[-1])
-            assert (p_c == p[-1]) == (len(found) == 1)
+        model = {}
+        for last in (None, *names):
+            counts = [int(count) for count in rng.integers(0, 9, 5)]
+            counts[rng.integers(5)] += 1
+            model[last] = {t: Fraction(k, sum(counts)) for t, k in zip(names, counts, strict=True)}
+        cut = ()
+        for _ in range(rng.integers(1, 5)):
+            shares = model[cut[-1] if cut else None]
+            cut += (str(rng.choice(names, p=[float(p) for p in shares.values()])),)
+        return Case(model=model, text="".join(cut), cut=cut)
+
+    @staticmethod
+    def holds(c, times=1.0, possible=False):
+        p_c, p = probability(c.model, c.cut), written(c.model, c.text)
+        others = [q for cut, q in spelled(c.model, c.text) if cut != c.cut and (q or possible)]
+        return (
+            p_c <= p
+            and -math.log2(p_c) >= times * -math.log2(p) - 1e-12
+            and (p_c == p) == (not others)
+        )
+
+    @staticmethod
+    def ratio(c):
+        p_c, p = probability(c.model, c.cut), written(c.model, c.text)
+        return math.log2(p) / math.log2(p_c) if p_c < 1 else 1.0
 
     def test_bits_of_the_page(self):
-        tokens = {"a": Fraction(1, 4), "b": Fraction(1, 4), "ab": Fraction(1, 2)}
-        assert sorted(-math.log2(p_c) for p_c in cuts("ab", tokens)) == [1, 4]
-        assert sum(cuts("ab", tokens)) == Fraction(9, 16)
+        case = self.hard[0]
+        bits = [-math.log2(p) for _, p in spelled(case.model, case.text)]
+        assert sorted(bits) == [1, 4]
+        assert written(case.model, case.text) == Fraction(9, 16)
 
 
 def of_probabilities(p):
     """Perplexity by the library, for a vocabulary of two words of which the first came."""
-    p = np.asarray(p, dtype=float)
+    p = np.array([float(q) for q in p])
     with np.errstate(divide="ignore"):
         logits = np.log(np.stack([p, 1 - p], axis=-1))
     return perplexity(logits, np.zeros(len(p), int))
 
 
-class TestPerplexityBounds:
+class TestPerplexityBounds(Statement):
     """thm-perplexity-bounds: 1 ≤ 1/mean(p) ≤ PPL ≤ mean(1/p), and when they are equal."""
 
-    PARTS = st.lists(st.tuples(st.integers(1, 60), st.integers(0, 60)), min_size=1, max_size=8)
+    kind = "bound"
+    hypotheses = {
+        "$p_t > 0$": Hypothesis(
+            lambda c: min(c.p) > 0,
+            # Perplexity and mean are infinite, so equal, though the probabilities are not.
+            without=Case(p=[Fraction(0), Fraction(1)]),
+        ),
+        r"$p_t \le 1$": Hypothesis(lambda c: max(c.p) <= 1, without=Case(p=[Fraction(2)] * 2)),
+    }
+    neighbors = {
+        r"$1.05 \le 1/\mu$": {"least": 1.05},
+        r"$1.05/\mu \le \operatorname{PPL}$": {"second": 1.05},
+        r"$\operatorname{PPL} \le 0.95\,R$": {"third": 0.95},
+        "the first is an equality exactly when all $p_t$ are equal": {"first": True},
+        r"$\operatorname{PPL} < R$": {"strict": True},
+    }
+    hard = (
+        *(Case(p=[Fraction(1, V)] * n) for V in (1, 2, 50) for n in (1, 3)),
+        Case(p=[Fraction(1), Fraction(1, 10**9)]),
+        Case(p=[Fraction(1, 10**9)] * 7 + [Fraction(1)]),
+        Case(p=[Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**9)]),
+    )
 
-    @given(PARTS)
-    def test_the_chain_exactly(self, parts):
-        p = [Fraction(a, a + b) for a, b in parts]
-        n = len(p)
-        lower, upper = n / sum(p), sum(1 / q for q in p) / n
-        power = 1 / math.prod(p)  # PPL to the power n, a fraction: no rounding
-        assert lower >= 1
-        assert lower**n <= power <= upper**n
-        all_equal = len(set(p)) == 1
-        assert (lower**n == power) == all_equal
-        assert (power == upper**n) == all_equal
-        assert (lower == 1) == all(q == 1 for q in p)
+    @staticmethod
+    def draw(rng):
+        parts = rng.integers((1, 0), 61, size=(rng.integers(2, 9), 2))
+        return Case(p=[Fraction(int(a), int(a + b)) for a, b in parts])
 
-    @given(PARTS)
-    def test_the_library_gives_the_geometric_mean_of_the_reciprocals(self, parts):
-        p = [Fraction(a, a + b) for a, b in parts]
-        power = 1 / math.prod(p)
-        with mpmath.workdps(50):
-            root = mpmath.root(mpmath.mpf(power.numerator) / power.denominator, len(p))
-        assert of_probabilities([float(q) for q in p]) == pytest.approx(float(root), rel=1e-12)
+    @staticmethod
+    def holds(c, least=1, second=1, third=1, first=False, strict=False):
+        n = len(c.p)
+        lower, inverse = n / sum(c.p), [1 / q if q else math.inf for q in c.p]
+        upper, power = sum(inverse) / n, math.prod(inverse)  # PPL to the power n, a fraction
+        equal, certain = len(set(c.p)) == 1, set(c.p) == {1}
+        return (
+            lower >= least
+            and (second * lower) ** n <= power <= (third * upper) ** n
+            and not (strict and power == upper**n)
+            and (lower == 1) == (equal if first else certain)
+            and (lower**n == power) == equal
+            and (power == upper**n) == equal
+            and math.isclose(of_probabilities(c.p), nth_root(power, n), rel_tol=1e-12)
+            # One that is nearly 0 makes it as large as you like.
+            and of_probabilities([Fraction(1, 10**6) ** n, *c.p[1:]]) > 0.999_999e6
+        )
 
-    @given(st.integers(1, 50), st.integers(1, 6))
-    def test_a_blind_choice_among_V_words_has_perplexity_V(self, V, n):
-        assert perplexity(np.zeros((n, V)), np.zeros(n, int)) == pytest.approx(V, rel=1e-13)
+    @staticmethod
+    def ratio(c):
+        return len(c.p) / float(sum(c.p)) / nth_root(math.prod(1 / q for q in c.p), len(c.p))
 
-    @given(st.integers(1, 5), st.floats(1, 1e6))
-    def test_it_has_no_upper_bound(self, n, bound):
-        p = np.ones(n)
-        p[0] = (2 * bound) ** -float(n)
-        assert of_probabilities(p) > bound
+
+def nth_root(power, n):
+    with mpmath.workdps(50):
+        return float(mpmath.root(mpmath.mpf(power.numerator) / power.denominator, n))
