@@ -8,21 +8,21 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from selfattn_ref import dot_similarity, scaled_dot_product_attention, softmax
 from selfattn_ref.worked_examples import load
+from tests.support.digits import mp50
+from tests.theorems.statement import Case, Hypothesis, Statement
 
-EIGHTHS = st.integers(-24, 24).map(lambda n: n / 8)  # exact in floats; ties are frequent
-INTEGERS = st.integers(-4, 4)
+
+def table(rng, rows, columns, most=9):
+    """Draw a list of rows of integers."""
+    return rng.integers(-most, most + 1, size=(rows, columns)).tolist()
 
 
-def tables(rows, columns, entries=INTEGERS):
-    """Draw a list of rows."""
-    row = st.lists(entries, min_size=columns, max_size=columns)
-    return st.lists(row, min_size=rows, max_size=rows)
+def eighths(rng, *shape):
+    """Draw eighths: exact in floats, and ties are frequent."""
+    return rng.integers(-24, 25, size=shape) / 8
 
 
 def product(a, b):
@@ -58,73 +58,150 @@ def rank(matrix):
     return len(reduced(matrix)[1])
 
 
-class TestSoftLookupLimit:
+class TestSoftLookupLimit(Statement):
     """thm-soft-lookup-limit: a soft look-up tends to the mean of the best entries, at a rate."""
 
-    @given(st.data())
-    def test_the_distance_to_the_limit_is_within_the_bound(self, data):
-        n = data.draw(st.integers(1, 6))
-        scores = data.draw(st.lists(EIGHTHS, min_size=n, max_size=n))
-        values = data.draw(tables(n, 2, EIGHTHS))
-        beta = data.draw(st.floats(0, 60))
-        best = [j for j in range(n) if scores[j] == max(scores)]
-        mean = [math.fsum(values[j][c] for j in best) / len(best) for c in (0, 1)]
-        bound = 0.0
-        if len(best) < n:
-            gap = max(scores) - max(s for s in scores if s < max(scores))
-            far = max(math.dist(values[j], mean) for j in range(n) if j not in best)
-            bound = (n - len(best)) / len(best) * math.exp(-beta * gap) * far
-        keys = [[s] for s in scores]
-        (output,) = scaled_dot_product_attention([[1.0]], keys, values, scale=beta)
-        assert math.dist(output, mean) <= bound + 1e-13
-
-    @given(st.lists(EIGHTHS, min_size=1, max_size=6))
-    def test_the_best_scores_share_alike_and_the_others_get_nothing_in_the_limit(self, scores):
-        best = [s == max(scores) for s in scores]
-        shares = softmax(400 * np.array(scores))  # the smallest gap is 1/8: e**-50 is left
-        np.testing.assert_allclose(shares, np.array(best) / sum(best), rtol=0, atol=1e-20)
-
-    @pytest.mark.parametrize("beta", [0.0, 1.0, 7.0, 30.0])
-    def test_the_rate_is_that_of_the_gap_and_no_better(self, beta):
+    kind = "bound"
+    hypotheses = {
+        r"$n \ge 1$": Hypothesis(
+            lambda c: len(c.scores) >= 1, sufficient="of no scores none is the largest"
+        ),
+        "finite real numbers": Hypothesis(
+            lambda c: np.isfinite(c.scores).all(),
+            without=Case(scores=[math.inf, 0.0], values=[[0.0], [1.0]], beta=1.0),
+        ),
+        r"$\beta \ge 0$": Hypothesis(
+            lambda c: c.beta >= 0,
+            without=Case(
+                scores=[0.0] * 10 + [-1e-3, -100.0], values=[[0.0]] * 11 + [[1.0]], beta=-1.0
+            ),
+        ),
+    }
+    neighbors = {
+        r"$e^{-1.02\, \beta g}$ in place of $e^{-\beta g}$": {"rate": 1.02},
+        r"$0.95\,(n - |J|)/|J|$ in place of $(n - |J|)/|J|$": {"factor": 0.95},
+        r"$<$ in place of $\le$": {"strict": True},
+        r"$a_j \to 1$ for the first $j \in J$": {"first": True},
+    }
+    hard = (
         # Two entries, 0 and 1, with gap 1/4: the distance is exactly 1 / (1 + e**(beta/4)).
-        (output,) = scaled_dot_product_attention([[1.0]], [[0.25], [0]], [[0.0], [1]], scale=beta)
-        assert output[0] == pytest.approx(1 / (1 + math.exp(beta / 4)), rel=1e-14)
-        assert output[0] >= math.exp(-beta / 4) / 2
+        *(Case(scores=[0.25, 0], values=[[0.0], [1.0]], beta=b) for b in (0.0, 1.0, 7.0, 64.0)),
+        Case(scores=[1.0, 0, 1, 0, 0], values=[[0.0], [1], [0], [1], [1]], beta=15.0),
+        Case(scores=[1.0, 1, 0], values=[[0.0, 2], [0, -2], [0, 0]], beta=2.0),
+        Case(scores=[2.0, 2, 2], values=[[1.0], [2], [6]], beta=3.0),
+        Case(scores=[-5.0], values=[[7.0]], beta=60.0),
+    )
 
-    def test_an_infinite_score_has_no_limit_as_stated(self):
-        assert np.isnan(softmax([math.inf, 0.0])).all()
+    @staticmethod
+    def draw(rng):
+        n = rng.integers(1, 7)
+        scores = eighths(rng, n).tolist()
+        beta = rng.uniform(0, 15) / (
+            max(scores) - max((s for s in scores if s < max(scores)), default=-4)
+        )
+        return Case(scores=scores, values=eighths(rng, n, 2).tolist(), beta=beta)
+
+    @staticmethod
+    def parts(c):
+        """Return the best entries and their mean, the difference from it, the gap, the bound."""
+        best = [j for j, s in enumerate(c.scores) if s == max(c.scores)]
+        others = [j for j in range(len(c.scores)) if j not in best]
+        mean = [
+            math.fsum(c.values[j][i] for j in best) / len(best) for i in range(len(c.values[0]))
+        ]
+        if not others:
+            return best, mean, [0.0] * len(mean), 1.0, (0.0, 0.0)
+        behind = {j: max(c.scores) - c.scores[j] for j in others}
+        parts = {j: math.exp(-c.beta * behind[j]) for j in others}
+        whole = len(best) + math.fsum(parts.values())
+        away = [
+            math.fsum(parts[j] / whole * (c.values[j][i] - mean[i]) for j in others)
+            for i in range(len(mean))
+        ]
+        far = max(math.dist(c.values[j], mean) for j in others)
+        return best, mean, away, min(behind.values()), (len(others) / len(best), far)
+
+    @classmethod
+    def holds(cls, c, rate=1.0, factor=1.0, strict=False, first=False):
+        best, mean, away, gap, (others, far) = cls.parts(c)
+        keys = [[s] for s in c.scores]
+        (output,) = scaled_dot_product_attention([[1.0]], keys, c.values, scale=c.beta)
+        if not np.allclose(output, np.add(mean, away), rtol=1e-12, atol=1e-13):
+            return False
+        distance, bound = math.hypot(*away), factor * others * math.exp(-rate * c.beta * gap) * far
+        limit = np.zeros(len(keys))
+        limit[best[:1] if first else best] = 1 if first else 1 / len(best)
+        late = softmax(np.multiply(c.scores, 50 / gap))  # of the others, n e**-50 is left at most
+        below = distance < bound if strict else distance <= bound * (1 + 1e-12)
+        return (below or len(best) == len(keys)) and np.allclose(
+            late, limit, rtol=1e-14, atol=1e-20
+        )
+
+    @classmethod
+    def ratio(cls, c):
+        *_, away, gap, (others, far) = cls.parts(c)
+        bound = others * math.exp(-c.beta * gap) * far
+        return math.hypot(*away) / bound if bound else 0.0
 
 
-class TestKernelRegression:
+class TestKernelRegression(Statement):
     """thm-kernel-regression: shares are bells of the distance, times what length adds."""
 
-    @given(st.data())
-    def test_the_shares_are_bells_times_lengths(self, data):
-        n, width = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))
-        q = data.draw(st.lists(EIGHTHS, min_size=width, max_size=width))
-        keys = data.draw(tables(n, width, EIGHTHS))
-        beta = data.draw(st.floats(0, 2))
-        bells = [math.exp(-beta / 2 * math.dist(q, k) ** 2) for k in keys]
-        parts = [
-            b * math.exp(beta / 2 * math.hypot(*k) ** 2) for b, k in zip(bells, keys, strict=True)
-        ]
-        (shares,) = scaled_dot_product_attention([q], keys, np.eye(n), scale=beta)
-        expected = [part / math.fsum(parts) for part in parts]
-        np.testing.assert_allclose(shares, expected, rtol=1e-9, atol=1e-12)
+    hypotheses = {
+        "of one width": Hypothesis(
+            lambda c: len({len(c.q), *map(len, c.keys), *map(len, c.round)}) == 1,
+            sufficient="otherwise there is no dot product and no distance",
+        ),
+        r"$\beta \ge 0$": Hypothesis(
+            lambda c: c.beta >= 0, sufficient=r"the proof holds for every real $\beta$"
+        ),
+        "all keys have the same length": Hypothesis(
+            lambda c: len({round(math.hypot(*k), 12) for k in c.round}) == 1,
+            # The query stands on the first key, and the second, farther away and longer, wins.
+            without=Case(q=[1.0], keys=[[1.0], [3.0]], round=[[1.0], [3.0]], beta=1.0),
+        ),
+    }
+    neighbors = {
+        r"$w_j = e^{1.05\, \beta \lVert k_j \rVert^2 / 2}$": {"longer": 1.05},
+        r"$e^{-1.05\, \beta \lVert q - k_j \rVert^2 / 2}$": {"bell": 1.05},
+        "only the distances count if the lengths of the keys are within 1 %": {"stretch": 1.01},
+    }
+    hard = tuple(
+        Case(
+            q=[1.0, 0.0],
+            keys=[[0.0, 0], [2, 0], [1, 1]],  # all at distance 1
+            round=[[3.0, 4], [5, 0], [0, -5], [-4, 3]],
+            beta=beta,
+        )
+        for beta in (0.0, 0.5, 3.0)
+    )
 
-    @pytest.mark.parametrize("beta", [0.0, 0.5, 3.0])
-    def test_keys_of_one_length_count_by_distance_alone(self, beta):
-        keys, q = [[3.0, 4], [5, 0], [0, -5], [-4, 3]], [0.25, 1.5]
-        bells = [math.exp(-beta / 2 * math.dist(q, k) ** 2) for k in keys]
-        (shares,) = scaled_dot_product_attention([q], keys, np.eye(4), scale=beta)
-        np.testing.assert_allclose(shares, np.array(bells) / math.fsum(bells), rtol=1e-11)
+    @staticmethod
+    def draw(rng):
+        n, width = rng.integers(1, 6), rng.integers(1, 4)
+        ways = rng.normal(size=(n, width))
+        ways *= rng.uniform(0.5, 3) / np.linalg.norm(ways, axis=1, keepdims=True)
+        return Case(
+            q=eighths(rng, width).tolist(),
+            keys=eighths(rng, n, width).tolist(),
+            round=ways.tolist(),  # their ends lie on a circle or a sphere
+            beta=rng.uniform(0, 2),
+        )
 
-    @pytest.mark.parametrize("beta", [0.5, 3.0])
-    def test_of_two_keys_equally_far_away_the_longer_counts_for_more(self, beta):
-        # From (1, 0) both (0, 0) and (2, 0) are at distance 1; the quotient is that of the w.
-        keys = [[0.0, 0], [2, 0]]
-        (shares,) = scaled_dot_product_attention([[1.0, 0]], keys, np.eye(2), scale=beta)
-        assert shares[1] / shares[0] == pytest.approx(math.exp(beta * 4 / 2), rel=1e-12)
+    @staticmethod
+    def holds(c, longer=1.0, bell=1.0, stretch=1.0):
+        def near(keys, length):
+            exponents = [
+                c.beta / 2 * (length * math.hypot(*k) ** 2 - bell * math.dist(c.q, k) ** 2)
+                for k in keys
+            ]
+            parts = [math.exp(e - max(exponents)) for e in exponents]
+            (shares,) = scaled_dot_product_attention([c.q], keys, np.eye(len(keys)), scale=c.beta)
+            expected = [part / math.fsum(parts) for part in parts]
+            return np.allclose(shares, expected, rtol=1e-9, atol=1e-12)
+
+        first, *others = c.round
+        return near(c.keys, longer) and near([[stretch * x for x in first], *others], 0)
 
     def test_a_longer_key_that_points_away_counts_for_less(self):
         q = np.array([[1.0, 0]])
@@ -133,193 +210,351 @@ class TestKernelRegression:
         )
         assert after[0] < before[0]
 
-    def test_keys_of_two_lengths_do_not(self):
-        # The query stands on the first key, and the second, farther away and longer, wins.
-        shares = softmax(dot_similarity(np.array([[1.0]]), np.array([[1.0], [3]])))[0]
-        assert shares[1] > shares[0]
 
-
-class TestHopfieldEnergy:
+class TestHopfieldEnergy(Statement):
     """thm-hopfield-energy: a look-up of keys by keys lowers the energy by half its step squared."""
 
+    kind = "bound"
+    hypotheses = {
+        r"$n \ge 1$": Hypothesis(
+            lambda c: len(c.keys) >= 1, sufficient="without keys there are no shares"
+        ),
+        r"$\beta > 0$": Hypothesis(
+            lambda c: c.beta > 0,
+            without=Case(q=[1.0], keys=[[1.0], [-1.0]], values=[[1.0], [-1.0]], beta=-1.0),
+        ),
+        r"$q' = \sum_j a_j k_j$": Hypothesis(
+            lambda c: c.values == c.keys,
+            without=Case(q=[0.0], keys=[[1.0], [-1.0]], values=[[3.0], [3.0]], beta=0.5),
+        ),
+    }
+    neighbors = {
+        r"$E(q') \le E(q) - 0.51\, \lVert q' - q \rVert^2$": {"half": 0.51},
+        r"$E(q') < E(q)$, whatever $q$ is": {"strict": True},
+        r"$\tfrac{1.05}{\beta} \ln \sum_j e^{\beta\, q \cdot k_j}$ in the energy": {"log": 1.05},
+        "no step is longer than the one before": {"shorter": True},
+    }
+    hard = tuple(
+        Case(q=q, keys=keys, values=keys, beta=beta)
+        for q, keys, beta in (
+            ([3.0], [[1.0]], 2.0),  # one key: the bound is reached
+            ([0.0], [[1.0], [-1.0]], 4.0),  # at rest on a ridge
+            ([1e-2], [[1.0], [-1.0]], 4.0),  # beside it: the steps grow
+            ([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], 1e-3),
+            ([2.0, -2.0], [[3.0, 3.0], [-3.0, -3.0], [3.0, -2.0]], 50.0),
+        )
+    )
+
     @staticmethod
-    def energy(q, keys, beta):
-        scores = [beta * math.fsum(x * y for x, y in zip(q, k, strict=True)) for k in keys]
-        most = max(scores)
-        total = most + math.log(math.fsum(math.exp(s - most) for s in scores))
-        return math.hypot(*q) ** 2 / 2 - total / beta
+    def draw(rng):
+        keys = eighths(rng, rng.integers(1, 6), 2).tolist()
+        beta = rng.choice([0.01, 0.1, 1, 5, 20]) * rng.uniform(0.5, 1)
+        return Case(q=eighths(rng, 2).tolist(), keys=keys, values=keys, beta=beta)
 
-    @given(st.data())
-    def test_every_step_lowers_the_energy(self, data):
-        keys = data.draw(tables(data.draw(st.integers(1, 5)), 2, EIGHTHS))
-        q = data.draw(st.lists(EIGHTHS, min_size=2, max_size=2))
-        beta = data.draw(st.floats(0.01, 20))
-        (after,) = scaled_dot_product_attention([q], keys, keys, scale=beta).tolist()
-        least = self.energy(q, keys, beta) - math.dist(q, after) ** 2 / 2
-        assert self.energy(after, keys, beta) <= least + 1e-9
+    @staticmethod
+    def step(c, log=1.0):
+        """Return the next q, the loss of energy and the square of the step, in 50 digits."""
 
-    @given(tables(4, 2, EIGHTHS), st.floats(0.1, 20))
-    def test_the_steps_tend_to_0(self, keys, beta):
-        q = [0.5, -1.0]
-        longest = max(math.hypot(*k) for k in keys)
-        floor = -(longest**2) / 2 - math.log(len(keys)) / beta
-        budget = 2 * (self.energy(q, keys, beta) - floor)
-        spent = 0.0
-        for _ in range(50):
-            (after,) = scaled_dot_product_attention([q], keys, keys, scale=beta).tolist()
-            spent += math.dist(q, after) ** 2
-            q = after
-        assert spent <= budget + 1e-9
+        beta = mp50.mpf(float(c.beta))
 
-    def test_with_other_values_than_the_keys_it_may_rise(self):
-        keys = [[1.0], [-1]]
-        (after,) = scaled_dot_product_attention([[0.0]], keys, [[3.0], [3]], scale=0.5).tolist()
-        assert self.energy(after, keys, 0.5) > self.energy([0.0], keys, 0.5)
+        def powers_of(q):
+            return [mp50.exp(beta * mp50.fdot(q, key)) for key in c.keys]
+
+        def energy(q):
+            return mp50.fdot(q, q) / 2 - log * mp50.log(mp50.fsum(powers_of(q))) / beta
+
+        q, powers = [mp50.mpf(x) for x in c.q], powers_of(c.q)
+        after = [
+            mp50.fdot(powers, column) / mp50.fsum(powers) for column in zip(*c.values, strict=True)
+        ]
+        square = mp50.fsum((x - y) ** 2 for x, y in zip(q, after, strict=True))
+        return after, energy(q) - energy(after), square
+
+    @classmethod
+    def holds(cls, c, half=0.5, log=1.0, strict=False, shorter=False):
+        after, lost, square = cls.step(c, log)
+        q, steps = c.q, []
+        for _ in range(10):
+            (new,) = scaled_dot_product_attention([q], c.keys, c.values, scale=c.beta).tolist()
+            if not steps and not np.allclose(new, [float(x) for x in after], rtol=0, atol=1e-12):
+                return False
+            steps.append(math.dist(q, new))
+            q = new
+        # The squares of all steps have a finite sum, so the steps tend to 0.
+        longest = max(math.hypot(*k) for k in c.keys)
+        floor = -(longest**2) / 2 - math.log(len(c.keys)) / c.beta
+        powers = [c.beta * math.fsum(np.multiply(c.q, k)) for k in c.keys]
+        log_sum = max(powers) + math.log(math.fsum(math.exp(p - max(powers)) for p in powers))
+        energy = math.hypot(*c.q) ** 2 / 2 - log_sum / c.beta
+        return (
+            lost >= half * square - mp50.mpf(10) ** -40
+            and (not strict or lost > 0)
+            and half * math.fsum(s * s for s in steps) <= (energy - floor) * (1 + 1e-12) + 1e-12
+            and (not shorter or all(b <= a + 1e-12 for a, b in itertools.pairwise(steps)))
+        )
+
+    @classmethod
+    def ratio(cls, c):
+        _, lost, square = cls.step(c)
+        return float(square / 2 / lost) if lost else 0.0
 
 
-class TestNewGuest:
+class TestNewGuest(Statement):
     """thm-new-guest: a new key takes the same part from the share of every other key."""
 
-    @given(st.lists(st.integers(1, 50), min_size=1, max_size=6), st.integers(1, 50), st.data())
-    def test_everyone_keeps_the_same_part_and_the_context_moves_to_the_newcomer(
-        self, weights, newcomer, data
-    ):
+    hypotheses = {
+        "finite scores": Hypothesis(
+            lambda c: all(0 < w < math.inf for w in (*c.before, *c.after)),
+            sufficient=r"a score of $-\infty$ hides a key, and the same holds of the others; "
+            r"with a score of $\infty$ there are no shares",
+        ),
+        "$a'$ the softmax of all $n + 1$": Hypothesis(
+            lambda c: c.before == c.after[:-1],
+            # The newcomer changes another score.
+            without=Case(before=[1, 1, 2], after=[1, 3, 2, 2], values=[[1], [2], [3], [4]]),
+        ),
+        r"$n \ge 1$": Hypothesis(
+            lambda c: len(c.before) >= 1,
+            sufficient="without earlier keys, the first claim is about none, and $c' = v_0$",
+        ),
+    }
+    neighbors = {
+        "$a'_j = (1 - 1.05\\,a'_n)\\,a_j$": {"paid": 1.05},
+        "$c' = (1 - a'_n)\\,c + 1.05\\,a'_n\\,v_n$": {"told": 1.05},
+        "$c' = 0.95\\,(1 - a'_n)\\,c + a'_n\\,v_n$": {"kept": 0.95},
+    }
+    hard = (
+        Case(before=[1], after=[1, 1], values=[[1], [-1]]),
+        Case(before=[1, 3], after=[1, 3, 10**12], values=[[1, 0], [0, 1], [2, 2]]),
+        Case(before=[1, 10**12], after=[1, 10**12, 1], values=[[0], [0], [0]]),
+    )
+
+    @staticmethod
+    def draw(rng):
+        n = rng.integers(1, 7)
+        after = rng.integers(1, 51, size=n + 1).tolist()
+        return Case(before=after[:-1], after=after, values=table(rng, n + 1, 2))
+
+    @staticmethod
+    def holds(c, paid=1, told=1, kept=1):
         # The score ln w has the exponential w: shares are fractions.
-        values = data.draw(tables(len(weights) + 1, 2))
-        total = sum(weights)
-        before = [Fraction(w, total) for w in weights]
-        paid = Fraction(newcomer, total + newcomer)
-        after = [(1 - paid) * share for share in before] + [paid]
-        np.testing.assert_allclose(
-            softmax(np.log([*weights, newcomer])), [float(share) for share in after], rtol=1e-14
+        before = [Fraction(w, sum(c.before)) for w in c.before]
+        part = Fraction(c.after[-1], sum(c.after))
+        after = [(1 - Fraction(paid) * part) * share for share in before] + [part]
+        (context,) = product([before], c.values[:-1])
+        moved = [
+            Fraction(kept) * (1 - part) * old + Fraction(told) * part * new
+            for old, new in zip(context, c.values[-1], strict=True)
+        ]
+        scores = np.log([float(w) for w in c.after])
+        (output,) = scaled_dot_product_attention([[1.0]], scores[:, None], c.values, scale=1.0)
+        return (
+            np.allclose(softmax(np.log(c.before)), [float(a) for a in before], rtol=1e-12, atol=0)
+            and np.allclose(softmax(scores), [float(a) for a in after], rtol=1e-12, atol=0)
+            and np.allclose(output, [float(x) for x in moved], rtol=0, atol=1e-12)
         )
-        context = product([before], values[:-1])[0]
-        moved = [(1 - paid) * c + paid * v for c, v in zip(context, values[-1], strict=True)]
-        keys = [[math.log(w)] for w in [*weights, newcomer]]
-        (output,) = scaled_dot_product_attention([[1.0]], keys, values, scale=1.0)
-        np.testing.assert_allclose(output, [float(c) for c in moved], rtol=0, atol=1e-13)
-
-    def test_a_newcomer_who_changes_another_score_takes_unequal_parts(self):
-        before, after = softmax(np.log([1.0, 1, 2])), softmax(np.log([1.0, 3, 2, 2]))
-        kept = after[:3] / before
-        assert kept.max() / kept.min() == pytest.approx(3)
 
 
-class TestContextHidesShares:
+class TestContextHidesShares(Statement):
     """thm-context-hides-shares: with d_v + 2 values or more, other shares give the context."""
 
-    @given(st.data())
-    def test_other_shares_with_a_zero_among_them_give_the_same_context(self, data):
-        width = data.draw(st.integers(1, 3))
-        size = data.draw(st.integers(width + 2, width + 4))
-        values = data.draw(tables(size, width))
-        parts = data.draw(st.lists(st.integers(1, 20), min_size=size, max_size=size))
-        shares = [Fraction(part, sum(parts)) for part in parts]
+    kind = "existence"
+    hypotheses = {
+        r"$T \ge d_v + 2$": Hypothesis(
+            lambda c: len(c.values) >= len(c.values[0]) + 2,
+            # The context is the second share.
+            without=Case(values=[[0], [1]], shares=[Fraction(1, 3), Fraction(2, 3)]),
+        ),
+        "$a_j > 0$": Hypothesis(
+            lambda c: min(c.shares) > 0,
+            # The corner of a triangle.
+            without=Case(
+                values=[[0, 0], [3, 0], [0, 3], [1, 1]], shares=[Fraction(s) for s in (1, 0, 0, 0)]
+            ),
+        ),
+        r"$\sum_j a_j = 1$": Hypothesis(
+            lambda c: sum(c.shares) == 1, without=Case(values=[[1]] * 3, shares=[Fraction(1)] * 3)
+        ),
+    }
+    neighbors = {"for at least two $j$": {"zeros": 2}}
+    hard = (
+        Case(values=[[0], [2], [3]], shares=[Fraction(1, 3)] * 3),
+        Case(values=[[2]] * 3, shares=[Fraction(1, 3)] * 3),
+        Case(values=[[0], [0], [1], [10**9]], shares=[Fraction(1, 4)] * 4),
+        Case(values=[[0, 0], [0, 1], [0, 2], [0, 3]], shares=[Fraction(1, 4)] * 4),
+    )
 
-        rows, pivots = reduced(transposed([[*value, 1] for value in values]))
-        free = next(j for j in range(size) if j not in pivots)  # there is one: size > width + 1
-        n = [Fraction(0)] * size
-        n[free] = Fraction(1)
-        for row, pivot in zip(rows, pivots, strict=False):
-            n[pivot] = -row[free]
-        t = min(share / -step for share, step in zip(shares, n, strict=True) if step < 0)
-        others = [share + t * step for share, step in zip(shares, n, strict=True)]
+    @staticmethod
+    def draw(rng):
+        width = rng.integers(1, 4)
+        size = width + rng.choice([2, 3, 4, 5], p=[0.04, 0.32, 0.32, 0.32])
+        parts = rng.integers(1, 21, size=size).tolist()
+        return Case(
+            values=table(rng, size, width, most=4),
+            shares=[Fraction(part, sum(parts)) for part in parts],
+        )
 
-        assert t > 0
-        assert min(others) == 0
-        assert sum(others) == 1
-        assert product([others], values) == product([shares], values)
-        half_way = [share + t / 2 * step for share, step in zip(shares, n, strict=True)]
-        assert min(half_way) > 0  # softmax can make these
-        assert half_way != shares
-        assert product([half_way], values) == product([shares], values)
-        context = softmax(np.log(parts)) @ np.array(values)
-        np.testing.assert_allclose(np.array(others, float) @ values, context, atol=1e-13)
+    @staticmethod
+    def holds(c, zeros=1):
+        context, others = product([c.shares], c.values), list(c.shares)
+        while sum(new == 0 < old for new, old in zip(others, c.shares, strict=True)) < zeros:
+            heard = [j for j, share in enumerate(others) if share]
+            rows, pivots = reduced(transposed([[*c.values[j], 1] for j in heard]))
+            free = next((k for k in range(len(heard)) if k not in pivots), None)
+            if free is None:
+                return False
+            n = {heard[free]: Fraction(1)}
+            n |= {heard[p]: -row[free] for p, row in zip(pivots, rows, strict=False)}
+            t = min(others[j] / -step for j, step in n.items() if step < 0)
+            others = [share + t * n.get(j, 0) for j, share in enumerate(others)]
+        # Softmax can make the shares half way, which are positive.
+        half_way = np.array([(a + b) / 2 for a, b in zip(c.shares, others, strict=True)], float)
+        heard = softmax(np.log(half_way)) @ np.array(c.values, float)
+        return (
+            min(others) == 0
+            and sum(others) == 1
+            and product([others], c.values) == context
+            and np.allclose(heard, np.array(context[0], float), rtol=1e-12, atol=1e-12)
+        )
 
-    def test_with_one_value_fewer_the_context_may_tell_the_shares(self):
-        # Width 1, values 0 and 1: the context is the second share.
-        _, pivots = reduced([[0, 1], [1, 1]])
-        assert len(pivots) == 2  # no way to move the shares and keep sum and context
-
-    def test_without_positive_shares_there_may_be_no_others(self):
-        # The corner of a triangle: of all shares in twelfths, only (1, 0, 0, 0) gives it.
-        values = [[0, 0], [3, 0], [0, 3], [1, 1]]
+    def test_a_corner_has_no_other_shares_in_twelfths(self):
+        values = self.hypotheses["$a_j > 0$"].without.values
         twelfths = [p for p in itertools.product(range(13), repeat=4) if sum(p) == 12]
         assert [p for p in twelfths if product([p], values) == [[0, 0]]] == [(12, 0, 0, 0)]
 
 
-class TestScoreRank:
+class TestScoreRank(Statement):
     """thm-score-rank: a score is x M yᵀ, with M of rank at most d_k, and any such M will do."""
 
-    @given(st.data())
-    def test_the_score_is_the_bilinear_form_and_its_rank_is_bounded(self, data):
-        width, d_k, words = (data.draw(st.integers(1, 4)) for _ in range(3))
-        w_query, w_key = (data.draw(tables(width, d_k)) for _ in range(2))
-        x, y = data.draw(tables(words, width)), data.draw(tables(words + 1, width))
-        form = product(w_query, transposed(w_key))
-        scores = product(product(x, form), transposed(y))
-        got = dot_similarity(np.array(x) @ np.array(w_query), np.array(y) @ np.array(w_key))
-        assert got.tolist() == scores
-        assert rank(form) <= min(width, d_k)
-        assert rank(scores) <= d_k
+    hypotheses = {
+        "shape $(d, d_k)$": Hypothesis(
+            lambda c: {len(w[0]) for w in (c.w_query, c.w_key)} == {c.d_k},
+            sufficient="queries and keys of two widths have no dot product",
+        ),
+        "rank at most $d_k$": Hypothesis(
+            lambda c: rank(c.form) <= c.d_k,
+            without=Case(
+                w_query=[[1], [0]],
+                w_key=[[0], [1]],
+                x=[[1, 2]],
+                y=[[3, 4]],
+                form=[[1, 0], [0, 1]],
+                d_k=1,
+            ),
+        ),
+    }
+    neighbors = {
+        r"$(x W_Q) \cdot (y W_K) = 1.05\, x M y^\top$": {"factor": 1.05},
+        r"the rank of $M$ is at most $0.95\,d_k$ and $0.95\,d$": {"most": 0.95},
+        "the rank of $M$ is $d_k$ or $d$, whichever is less": {"exactly": True},
+    }
 
-    @given(st.data())
-    def test_every_matrix_of_that_rank_is_a_product(self, data):
-        width, d_k = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
-        form = data.draw(tables(width, width))
-        rows, pivots = reduced(form)
-        if len(pivots) > d_k:  # leave out what is too much: keep the rows of d_k pivots
-            rows, pivots = rows[:d_k], pivots[:d_k]
-            form = product([[row[p] for p in pivots] for row in form], rows)
-        r = rank(form)
-        assert r <= d_k
-        # The proof: a basis of columns, and the coefficients, which are the rows of the echelon.
-        basis, (rows, pivots) = form, reduced(form)
-        w_query = [[row[p] for p in pivots] + [0] * (d_k - r) for row in basis]
-        w_key = [[rows[k][j] for k in range(r)] + [0] * (d_k - r) for j in range(width)]
-        assert product(w_query, transposed(w_key)) == form
+    @staticmethod
+    def draw(rng):
+        d, d_k, words = rng.integers(1, 5, size=3)
+        w_query, w_key = table(rng, d, d_k, most=99), table(rng, d, d_k, most=99)
+        r = rng.integers(0, min(d, d_k) + 1)
+        form = product(table(rng, d, r), table(rng, r, d)) if r else [[0] * d] * d
+        x, y = table(rng, words, d), table(rng, words + 1, d)
+        return Case(w_query=w_query, w_key=w_key, x=x, y=y, form=form, d_k=d_k)
+
+    hard = (
+        Case(w_query=[[0]], w_key=[[5]], x=[[1]], y=[[2]], form=[[0]], d_k=1),
+        Case(
+            w_query=[[1, 2], [2, 4], [3, 6]],
+            w_key=[[1, 0], [0, 1], [1, 1]],
+            x=np.eye(3, dtype=int).tolist(),
+            y=np.eye(3, dtype=int).tolist(),
+            form=[[0, 0, 1], [0, 0, 0], [0, 1, 0]],
+            d_k=2,
+        ),
+    )
+
+    @staticmethod
+    def holds(c, factor=1, most=1, exactly=False):
+        form = product(c.w_query, transposed(c.w_key))
+        scores = product(product(c.x, form), transposed(c.y))
+        got = dot_similarity(np.array(c.x) @ np.array(c.w_query), np.array(c.y) @ np.array(c.w_key))
+        least = min(len(form), c.d_k)
+        # A basis of columns, and the coefficients, which are the rows of the echelon form.
+        rows, pivots = reduced(c.form)
+        room = [0] * (c.d_k - len(pivots))
+        w_query = [[row[p] for p in pivots] + room for row in c.form]
+        w_key = [[row[j] for row in rows[: len(pivots)]] + room for j in range(len(form))]
+        return (
+            np.array_equal(got, factor * np.array(scores))
+            and rank(form) <= most * least
+            and rank(scores) <= c.d_k
+            and (not exactly or rank(form) == least)
+            and {len(row) for row in (*w_query, *w_key)} == {c.d_k}
+            and product(w_query, transposed(w_key)) == c.form
+        )
 
 
-class TestOneMatrix:
+class TestOneMatrix(Statement):
     """thm-one-matrix: one matrix makes the semidefinite M of small rank, and no other."""
 
-    @given(tables(4, 2), tables(3, 4))
-    def test_one_matrix_makes_such_a_form(self, w, x):
-        scores = dot_similarity(np.array(x) @ np.array(w))
-        form = product(w, transposed(w))
-        assert scores.tolist() == product(product(x, form), transposed(x))
-        assert form == transposed(form)
-        assert rank(form) <= 2
-        assert (np.diag(scores) >= 0).all()
+    hypotheses = {
+        "a real matrix": Hypothesis(
+            lambda c: np.isrealobj(np.array(c.form)),
+            sufficient=r"a symmetric $M$ with real $u M u^\top$ for every row $u$ is real",
+        ),
+        "symmetric": Hypothesis(
+            lambda c: c.form == transposed(c.form),
+            without=Case(form=[[1, 1], [0, 1]], w=[[1, 0], [0, 1]], x=[[1, 1]]),
+        ),
+        "positive semidefinite": Hypothesis(
+            lambda c: np.linalg.eigvalsh(np.add(c.form, transposed(c.form))).min() > -1e-9,
+            without=Case(form=[[0, 1], [1, 0]], w=[[1, 0], [0, 1]], x=[[1, -1]]),
+        ),
+        "of rank at most $d_k$": Hypothesis(
+            lambda c: rank(c.form) <= len(c.w[0]),
+            # Two words at a right angle, of length 1: numbers a, b with a² = b² = 1 have a b ≠ 0.
+            without=Case(form=[[1, 0], [0, 1]], w=[[1], [1]], x=[[1, 0]]),
+        ),
+    }
+    neighbors = {
+        r"$(x W) \cdot (y W) = 1.05\, x M y^\top$": {"factor": 1.05},
+        r"$u M u^\top > 0$ for every $u \ne 0$": {"strict": True},
+        r"of rank at most $0.95\,d_k$": {"most": 0.95},
+    }
+    hard = (
+        Case(form=[[0]], w=[[0]], x=[[3]]),
+        Case(form=[[1, -1], [-1, 1]], w=[[1], [-1]], x=[[2, 2], [1, -1]]),
+        Case(form=[[4, 2], [2, 1]], w=[[1, 1, 0], [1, 1, 0]], x=[[1, -1]]),
+    )
 
-    @given(st.data())
-    def test_every_such_form_is_made_by_one_matrix(self, data):
+    @staticmethod
+    def draw(rng):
         # The Laplacian of a graph is semidefinite because u L u' is a sum of squares, one for each
         # edge; no factor of it is given. Its rank is the number of nodes less that of components.
-        nodes = data.draw(st.integers(2, 5))
-        edges = {
-            (i, j): data.draw(st.integers(0, 3)) for i, j in itertools.combinations(range(nodes), 2)
-        }
-        form = np.zeros((nodes, nodes))
-        for (i, j), weight in edges.items():
+        nodes = rng.integers(2, 6)
+        form = np.zeros((nodes, nodes), dtype=int)
+        for i, j in itertools.combinations(range(nodes), 2):
+            weight = rng.integers(0, 4)
             form[[i, j], [i, j]] += weight
             form[[i, j], [j, i]] -= weight
-        d_k = rank(form.astype(int).tolist())
-        assert d_k < nodes
-        factors, directions = np.linalg.eigh(form)
-        kept = slice(nodes - d_k, nodes)  # eigh sorts: the last are positive
-        w = directions[:, kept] * np.sqrt(factors[kept])
-        x = np.array(data.draw(tables(3, nodes)))
-        np.testing.assert_allclose(dot_similarity(x @ w), x @ form @ x.T, rtol=0, atol=1e-9)
+        d_k = max(1, rank(form.tolist())) + rng.integers(0, 2)
+        words = rng.normal(size=(3, nodes)).tolist()
+        return Case(form=form.tolist(), w=table(rng, nodes, d_k), x=words)
 
-    @pytest.mark.parametrize("form", [[[0, 1], [1, 0]], [[1, 2], [2, 1]]])
-    def test_a_symmetric_form_that_is_not_semidefinite_scores_a_word_negatively(self, form):
-        assert product(product([[1, -1]], form), [[1], [-1]]) == [[-2]]
-
-    def test_the_rank_cannot_be_exceeded(self):
-        # Two words at a right angle, of length 1: numbers a, b with a² = b² = 1 have a b ≠ 0.
-        for a, b in itertools.product((-1, 1), repeat=2):
-            assert dot_similarity(np.array([[a], [b]])).tolist() != [[1, 0], [0, 1]]
+    @staticmethod
+    def holds(c, factor=1, strict=False, most=1):
+        # If there is a W, its M has the three properties.
+        made, d_k = product(c.w, transposed(c.w)), len(c.w[0])
+        scores = dot_similarity(np.array(c.x) @ np.array(c.w))
+        by_form = np.array(product(product(c.x, made), transposed(c.x)))
+        only_if = (
+            np.allclose(scores, factor * by_form, rtol=1e-9, atol=1e-9)
+            and made == transposed(made)
+            and (np.diag(by_form) > 0 if strict else np.diag(by_form) >= -1e-9).all()
+            and rank(made) <= most * d_k
+        )
+        # If M has the three properties, there is a W.
+        factors, directions = np.linalg.eigh(np.array(c.form, float))
+        positive = factors > 1e-9
+        w = directions[:, positive] * np.sqrt(factors[positive])
+        return only_if and w.shape[1] <= d_k and np.allclose(dot_similarity(w), c.form, atol=1e-9)
 
     def test_two_matrices_may_give_scores_that_one_cannot(self):
         scores = load("SA012").expected["scores"]
