@@ -3,120 +3,210 @@
 Heads are computed one at a time with plain loops; nothing is split or merged by the library.
 """
 
-import itertools
+import math
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from selfattn_ref import multi_head_attention, scaled_dot_product_attention, softmax
-from tests.support.arrays import drawn
+from selfattn_ref import multi_head_attention, softmax
+from tests.support.arrays import normals
+from tests.theorems.statement import Case, Hypothesis, Statement
 
-SEEDS = st.integers(0, 10**6)
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
 
 
-def head_by_head(x, w, heads):
-    """Return weights, columns of W_V and rows of W_O of each head, cut by hand."""
-    w_query, w_key, w_value, w_output = w
-    d_k, d_v = w_query.shape[1] // heads, w_value.shape[1] // heads
-    for h in range(heads):
-        of_k, of_v = slice(h * d_k, (h + 1) * d_k), slice(h * d_v, (h + 1) * d_v)
-        scores = (x @ w_query[:, of_k]) @ (x @ w_key[:, of_k]).T / np.sqrt(d_k)
-        yield softmax(scores), w_value[:, of_v], w_output[of_v]
+def sharp(word, words):
+    """Return weights that leave the other words behind."""
+    return softmax(1e4 * np.eye(words)[word])
 
 
-def random_heads(seed, heads, d_k, d_v, d_model=6, d_output=6):
-    rng = np.random.default_rng(seed)
-    shapes = [(d_model, heads * d_k)] * 2 + [(d_model, heads * d_v), (heads * d_v, d_output)]
-    return [rng.normal(size=shape) for shape in shapes]
+def in_one_column(word, words):
+    """Return the weights of a query and keys 0, 1, 2, … of one column, best for a word."""
+    queries = np.linspace(-50, 50, 101)[:, np.newaxis]
+    return max(softmax(queries * np.arange(words)), key=lambda weights: weights[word])
 
 
-class TestOneMixture:
+def first(piece):
+    return piece[0]
+
+
+def two_pieces(u, w, a, f=first, g=first, choose=sharp):
+    """Return a case for pieces of one column."""
+    u, w = (np.array(piece, float)[:, np.newaxis] for piece in (u, w))
+    return Case(u=u, w=w, a=np.array(a, float), f=f, g=g, choose=choose)
+
+
+def linear(f, pieces):
+    return math.isclose(f(pieces[0] + 2 * pieces[1]), f(pieces[0]) + 2 * f(pieces[1]))
+
+
+def best(f, pieces):
+    """Return the words for which a function is largest."""
+    found = [f(piece) for piece in pieces]
+    return [j for j, value in enumerate(found) if value == max(found)]
+
+
+class TestOneMixture(Statement):
     """thm-one-mixture: one row of weights is one mixture; two rows reach more."""
 
-    @given(SEEDS, st.integers(2, 6), st.integers(1, 3), st.integers(1, 3))
-    def test_one_head_stays_below_and_two_heads_come_near(self, seed, T, d_u, d_w):
-        rng = np.random.default_rng(seed)
+    kind = "bound"
+    hypotheses = {
+        r"$a_j \ge 0$": Hypothesis(
+            lambda c: c.a.min() >= 0, without=two_pieces([1, 0], [0, 0.5], [2, -1])
+        ),
+        r"$\sum_j a_j = 1$": Hypothesis(
+            lambda c: math.isclose(math.fsum(c.a), 1),
+            without=two_pieces([1, 0], [0, 0.5], [1, 1]),
+        ),
+        "we may choose freely": Hypothesis(
+            lambda c: c.choose is sharp,
+            # In one column, the word with the middle key never gets more than a third.
+            without=two_pieces([0, 1, 0.5], [1, 0, 0], [0, 1, 0], choose=in_one_column),
+        ),
+        "linear functions": Hypothesis(
+            lambda c: linear(c.f, c.u) and linear(c.g, c.w),
+            without=two_pieces(
+                [0, 1], [1, 0.9], [0.4, 0.6], f=lambda piece: 1 - (piece[0] - 0.6) ** 2
+            ),
+        ),
+        "$f(u_j)$ is largest for word $m$ alone": Hypothesis(
+            lambda c: len(best(c.f, c.u)) == 1, without=two_pieces([1, 1], [0, 1], [0, 1])
+        ),
+        "$g(w_j)$ is largest for word $n$ alone": Hypothesis(
+            lambda c: len(best(c.g, c.w)) == 1, without=two_pieces([0, 1], [1, 1], [0, 1])
+        ),
+        r"$m \ne n$": Hypothesis(
+            lambda c: best(c.f, c.u)[0] != best(c.g, c.w)[0],
+            without=two_pieces([2, 0], [3, 1], [0, 1]),
+        ),
+    }
+    neighbors = {
+        "one head stays below $c$": {"strict": True},
+        r"one head is at most $0.98\,c$": {"most": 0.98},
+        r"$c < 0.98\,(f(u_m) + g(w_n))$": {"top": 0.98},
+    }
+    hard = (
+        two_pieces([1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]),  # c is reached
+        two_pieces([1, 0], [0, 1], [0.3, 0.7]),  # by every mixture
+        two_pieces([1, 0], [1 - 2**-20, 1], [1, 0]),
+        two_pieces([-3, -1], [-1, -3], [0.5, 0.5]),
+    )
+
+    @staticmethod
+    def draw(rng):
+        T, d_u, d_w = rng.integers(2, 7), *rng.integers(1, 4, size=2)
         u, w = rng.normal(size=(T, d_u)), rng.normal(size=(T, d_w))
         f, g = rng.normal(size=d_u), rng.normal(size=d_w)
-        m, n = (u @ f).argmax(), (w @ g).argmax()
-        if m == n:
+        if (u @ f).argmax() == (w @ g).argmax():
             w = np.roll(w, 1, axis=0)
-            n = (w @ g).argmax()
-        c, top = (u @ f + w @ g).max(), (u @ f)[m] + (w @ g)[n]
-        assert c < top
-        shares = softmax(5 * rng.normal(size=(200, T)))
-        mixtures = shares @ np.hstack([u, w])
-        assert (mixtures @ np.concatenate([f, g])).max() <= c + 1e-12
-        # Two heads, with scores that leave the others behind.
-        steep = [1e4 * np.eye(T)[word] for word in (m, n)]
-        apart = softmax(steep[0]) @ u @ f + softmax(steep[1]) @ w @ g
-        assert apart == pytest.approx(top, abs=1e-9)
+        a = softmax(rng.choice([1, 5, 50]) * rng.normal(size=T))
+        return Case(
+            u=u, w=w, a=a, f=lambda piece: piece @ f, g=lambda piece: piece @ g, choose=sharp
+        )
 
-    def test_where_one_word_has_the_best_of_both_one_head_is_enough(self):
-        u, w = np.array([[2.0], [0.0]]), np.array([[3.0], [1.0]])  # m = n
-        sharp = softmax([1e4, 0.0])
-        np.testing.assert_allclose(sharp @ np.hstack([u, w]), [2, 3])
+    @staticmethod
+    def mixed(weights, pieces):
+        return np.array([math.fsum(weights * column) for column in pieces.T])
 
-    @given(st.floats(-100, 100))
-    def test_a_narrow_head_cannot_choose_its_weights_freely(self, query):
-        # With one column, the word with the middle key never gets more than a third.
-        assert softmax(query * np.array([0.0, 1.0, 2.0]))[1] <= 1 / 3 + 1e-12
+    @classmethod
+    def sides(cls, c):
+        """Return f + g for the one head, and its bound."""
+        both = zip(c.u, c.w, strict=True)
+        return c.f(cls.mixed(c.a, c.u)) + c.g(cls.mixed(c.a, c.w)), max(
+            c.f(u) + c.g(w) for u, w in both
+        )
 
-    @given(SEEDS, st.integers(1, 5))
-    def test_two_heads_with_the_same_weights_are_one(self, seed, T):
-        value, shares = drawn(seed, T, 4), softmax(drawn(seed + 1, T))
-        halves = [shares @ value[:, :2], shares @ value[:, 2:]]
-        np.testing.assert_allclose(np.concatenate(halves), shares @ value, **CLOSE)
+    @classmethod
+    def holds(cls, c, most=1.0, top=1.0, strict=False):
+        one, bound = cls.sides(c)
+        T = len(c.a)
+        apart = [cls.mixed(c.choose(best(*of)[0], T), of[1]) for of in ((c.f, c.u), (c.g, c.w))]
+        highest = max(map(c.f, c.u)) + max(map(c.g, c.w))
+        alike = np.concatenate([c.a @ c.u, c.a @ c.w])  # two heads with the same weights
+        return (
+            np.allclose(alike, c.a @ np.hstack([c.u, c.w]), **CLOSE)
+            and (one < bound if strict else one <= most * bound + 1e-12)
+            and bound < top * highest
+            and math.isclose(c.f(apart[0]) + c.g(apart[1]), highest, rel_tol=1e-9)
+        )
+
+    @classmethod
+    def ratio(cls, c):
+        one, bound = cls.sides(c)
+        return one / bound if bound > 0 else 0.0
 
 
-class TestSumOverHeads:
-    """thm-sum-over-heads: a sum of maps of small rank, in any order."""
+def columns(order, width):
+    """Return the columns of heads of a width, in an order."""
+    return [width * h + i for h in order for i in range(width)]
 
-    @given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.integers(1, 3), st.integers(1, 5))
-    def test_the_output_is_the_sum_of_what_the_heads_add(self, seed, heads, d_k, d_v, T):
-        x, w = drawn(seed, T, 6), random_heads(seed + 1, heads, d_k, d_v)
-        added = [a @ x @ v @ o for a, v, o in head_by_head(x, w, heads)]
-        output = multi_head_attention(x, x, *w, num_heads=heads)
-        np.testing.assert_allclose(output, sum(added), **CLOSE)
-        assert all(np.linalg.matrix_rank(part) <= d_v for part in added)
 
-    @pytest.mark.parametrize("heads, d_v", [(1, 2), (2, 2), (3, 2), (4, 2), (2, 4)])
-    def test_a_head_has_rank_d_v_and_together_they_fill_the_width(self, heads, d_v):
-        *_, w_value, w_output = random_heads(0, heads, 2, d_v)
-        each = [
-            w_value[:, h * d_v : (h + 1) * d_v] @ w_output[h * d_v : (h + 1) * d_v]
-            for h in range(heads)
-        ]
-        assert {int(np.linalg.matrix_rank(m)) for m in each} == {d_v}
-        assert np.linalg.matrix_rank(sum(each)) == min(heads * d_v, 6)
-        np.testing.assert_allclose(sum(each), w_value @ w_output, **CLOSE)
+class TestSumOverHeads(Statement):
+    """thm-sum-over-heads: the output is a sum of maps of small rank, in any order."""
 
-    @pytest.mark.parametrize("heads, d_v", [(2, 2), (3, 2), (2, 4)])
-    def test_any_rank_up_to_that_is_reached(self, heads, d_v):
-        for r in range(min(heads * d_v, 6) + 1):
-            w_value = np.eye(6, heads * d_v) * (np.arange(heads * d_v) < r)
-            assert np.linalg.matrix_rank(w_value @ np.eye(heads * d_v, 6)) == r
+    hypotheses = {
+        "the heads change places in $W_Q$, $W_K$ and $W_V$": Hypothesis(
+            lambda c: c.orders[0] == c.orders[1] == c.orders[2],
+            without=Case(
+                seed=0, T=4, d_k=2, d_v=2, orders=[(0, 1, 2), (1, 0, 2), (1, 0, 2), (1, 0, 2)], r=6
+            ),
+        ),
+        "their rows in $W_O$ change places in the same way": Hypothesis(
+            lambda c: c.orders[2] == c.orders[3],
+            without=Case(seed=0, T=4, d_k=2, d_v=2, orders=[(1, 0, 2)] * 3 + [(0, 1, 2)], r=6),
+        ),
+    }
+    neighbors = {
+        r"$1.02\,A_h X W_{V,h} W_{O,h}$": {"factor": 1.02},
+        r"rank at most $0.95\,d_v$": {"most": 0.95},
+        r"$W_V W_O$ has the rank $\min(H d_v, d_{\text{model}})$": {"full": True},
+    }
+    hard = tuple(
+        Case(seed=1, T=T, d_k=1, d_v=d_v, orders=[order] * 4, r=r)
+        for T, d_v, order, r in (
+            (1, 1, (0,), 0),  # the values are 0
+            *((9, 2, (1, 2, 3, 0), r) for r in range(7)),  # more columns than the width
+            (9, 7, (1, 0), 3),
+        )
+    )
 
-    @given(SEEDS)
-    def test_the_heads_may_stand_in_any_order(self, seed):
-        x, w = drawn(seed, 4, 6), random_heads(seed + 1, 3, 2, 2)
-        output = multi_head_attention(x, x, *w, num_heads=3)
-        for order in itertools.permutations(range(3)):
-            columns = [2 * h + i for h in order for i in range(2)]
-            moved = [m[:, columns] for m in w[:3]] + [w[3][columns]]
-            np.testing.assert_allclose(
-                multi_head_attention(x, x, *moved, num_heads=3), output, **CLOSE
+    @staticmethod
+    def draw(rng):
+        heads, d_k, d_v = rng.integers(1, 5), *rng.integers(1, 4, size=2)
+        order = tuple(rng.permutation(heads).tolist())
+        seed, T, r = rng.integers(10**6), rng.integers(1, 6), min(heads * d_v, 6)
+        return Case(seed=seed, T=T, d_k=d_k, d_v=d_v, orders=[order] * 4, r=r)
+
+    @staticmethod
+    def holds(c, factor=1.0, most=1.0, full=False):
+        d_model, heads, widths = 6, len(c.orders[0]), (c.d_k, c.d_k, c.d_v)
+        shapes = [(d_model, heads * width) for width in widths]
+        x, *w, w_output = normals((c.T, d_model), *shapes, shapes[2][::-1], seed=c.seed)
+        w[2][:, c.r :] = 0  # as many directions as the case asks for
+        maps, added = [], []
+        for h in range(heads):
+            query, key, value = (
+                m[:, columns([h], width)] for m, width in zip(w, widths, strict=True)
             )
+            maps.append(value @ w_output[columns([h], c.d_v)])
+            added.append(softmax((x @ query) @ (x @ key).T / np.sqrt(c.d_k)) @ x @ maps[-1])
+        moved = [
+            *(m[:, columns(o, n)] for m, o, n in zip(w, c.orders, widths, strict=False)),
+            w_output[columns(c.orders[3], c.d_v)],
+        ]
+        output, other = (
+            multi_head_attention(x, x, *m, num_heads=heads) for m in ([*w, w_output], moved)
+        )
 
-    def test_without_the_rows_of_the_output_matrix_the_order_matters(self):
-        x, w = drawn(0, 4, 6), random_heads(1, 3, 2, 2)
-        columns = [2, 3, 0, 1, 4, 5]
-        moved = [m[:, columns] for m in w[:3]] + [w[3]]
-        one, other = (multi_head_attention(x, x, *m, num_heads=3) for m in (w, moved))
-        assert not np.allclose(one, other)
+        def rank(matrix):
+            return np.linalg.matrix_rank(matrix, rtol=1e-10)
+
+        return (
+            np.allclose(output, factor * sum(added), **CLOSE)
+            and max(map(rank, (*maps, *added))) <= most * c.d_v
+            and np.allclose(sum(maps), w[2] @ w_output, **CLOSE)
+            and rank(sum(maps)) == (min(heads * c.d_v, d_model) if full else c.r)
+            and np.allclose(other, output, **CLOSE)
+        )
 
 
 class Counted:
@@ -131,31 +221,72 @@ class Counted:
         return Counted(terms.sum(axis=1), self.count)
 
 
-class TestHeadCost:
+class Strassen(Counted):
+    """A matrix of two rows and two columns, whose products take seven multiplications."""
+
+    def __matmul__(self, other):
+        (a, b), (c, d) = self.entries
+        (e, f), (g, h) = other.entries
+        one, two, three, four, five, six, seven = (
+            *((a + d) * (e + h), (c + d) * e, a * (f - h), d * (g - e)),
+            *((a + b) * h, (c - a) * (e + f), (b - d) * (g + h)),
+        )
+        self.count["multiplications"] += 7
+        product = [[one + four - five + seven, three + five], [two + four, one - two + three + six]]
+        return Strassen(product, self.count)
+
+
+class TestHeadCost(Statement):
     """thm-head-cost: the multiplications do not depend on the number of heads; the scores do."""
 
-    @pytest.mark.parametrize("T, d_model", [(1, 8), (5, 8), (12, 16)])
-    @pytest.mark.parametrize("heads", [1, 2, 4, 8])
-    def test_every_multiplication_and_every_score_is_counted(self, T, d_model, heads):
-        count, width = {"multiplications": 0, "scores": 0}, d_model // heads
-        x, w = drawn(0, T, d_model), drawn(1, 4, d_model, d_model)
-        of = Counted(x, count)
-        query, key, value = ((of @ Counted(matrix, count)).entries for matrix in w[:3])
-        outputs = []
-        for h in range(heads):
-            at = slice(h * width, (h + 1) * width)
-            scores = Counted(query[:, at], count) @ Counted(key[:, at].T, count)
-            count["scores"] += scores.entries.size
-            weights = Counted(softmax(scores.entries / np.sqrt(width)), count)
-            outputs.append((weights @ Counted(value[:, at], count)).entries)
-        output = Counted(np.concatenate(outputs, axis=1), count) @ Counted(w[3], count)
-        assert count["multiplications"] == 4 * T * d_model**2 + 2 * T**2 * d_model
-        assert count["scores"] == heads * T**2
-        np.testing.assert_allclose(
-            output.entries, multi_head_attention(x, x, *w, num_heads=heads), **CLOSE
-        )
+    hypotheses = {
+        r"$d_k = d_v = d_{\text{model}} / H$": Hypothesis(
+            lambda c: c.d_k == c.d_v == c.d_model / c.heads,
+            sufficient="it follows: square matrices have $H d_k = H d_v$ columns or rows",
+        ),
+        "all four matrices be square": Hypothesis(
+            lambda c: {c.heads * c.d_k, c.heads * c.d_v, c.d_output} == {c.d_model},
+            without=Case(T=3, d_model=4, heads=2, d_k=2, d_v=2, d_output=8, by=Counted),
+        ),
+        "computed entry by entry": Hypothesis(
+            lambda c: c.by is Counted,
+            without=Case(T=2, d_model=2, heads=1, d_k=2, d_v=2, d_output=2, by=Strassen),
+        ),
+    }
+    neighbors = {
+        r"$4.01\,T d_{\text{model}}^2$": {"projected": 4.01},
+        r"$2.01\,T^2 d_{\text{model}}$": {"attended": 2.01},
+        r"$1.01\,H T^2$ scores": {"scored": 1.01},
+    }
+    hard = tuple(
+        Case(T=T, d_model=d, heads=d, d_k=1, d_v=1, d_output=d, by=Counted)
+        for T, d in ((1, 1), (12, 1), (1, 12), (9, 8))
+    )
 
-    def test_one_head_is_plain_attention_and_a_product(self):
-        x, w = drawn(0, 5, 8), drawn(1, 4, 8, 8)
-        plain = scaled_dot_product_attention(x @ w[0], x @ w[1], x @ w[2]) @ w[3]
-        np.testing.assert_allclose(multi_head_attention(x, x, *w, num_heads=1), plain, **CLOSE)
+    @staticmethod
+    def draw(rng):
+        T, heads, width = rng.integers(1, [13, 9, 5]).tolist()
+        d = heads * width
+        return Case(T=T, d_model=d, heads=heads, d_k=width, d_v=width, d_output=d, by=Counted)
+
+    @staticmethod
+    def holds(c, projected=4, attended=2, scored=1):
+        count, scored_entries = {"multiplications": 0}, 0
+        widths = [c.heads * width for width in (c.d_k, c.d_k, c.d_v)]
+        shapes = [(c.d_model, width) for width in widths]
+        x, *w = normals((c.T, c.d_model), *shapes, (widths[2], c.d_output))
+        query, key, value = ((c.by(x, count) @ c.by(m, count)).entries for m in w[:3])
+        outputs = []
+        for h in range(c.heads):
+            of_key, of_value = (columns([h], width) for width in (c.d_k, c.d_v))
+            scores = c.by(query[:, of_key], count) @ c.by(key[:, of_key].T, count)
+            scored_entries += scores.entries.size
+            weights = c.by(softmax(scores.entries / np.sqrt(c.d_k)), count)
+            outputs.append((weights @ c.by(value[:, of_value], count)).entries)
+        output = c.by(np.concatenate(outputs, axis=1), count) @ c.by(w[3], count)
+        cost = projected * c.T * c.d_model**2 + attended * c.T**2 * c.d_model
+        return (
+            np.allclose(output.entries, multi_head_attention(x, x, *w, num_heads=c.heads), **CLOSE)
+            and count["multiplications"] == cost
+            and scored_entries == scored * c.heads * c.T**2
+        )
