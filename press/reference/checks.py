@@ -17,13 +17,11 @@ from press.seams import STATEMENTS
 from press.site.placeholders import LateDirective
 from selfattn_ref.worked_examples import slips
 
+FOLDERS = tuple(f"tests/{name}" for name in ("contracts", "examples", "library", "pages"))
 # A test runs for each example, page or source.
 COLLECTED = Beside(
     "cases",
-    (
-        *("-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"),
-        *(f"tests/{name}" for name in ("contracts", "examples", "library", "pages")),
-    ),
+    ("-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider", *FOLDERS),
     ("tests", "selfattn_ref", "_toc.yml", "book/references.bib"),
 )
 

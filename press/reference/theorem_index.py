@@ -131,13 +131,10 @@ def search_of(label: str, found: Mapping[str, Any], said: nodes.Element) -> Iter
 
 def source(node: nodes.Node) -> str:
     """Return the text of a statement with its formulas as their source, between dollars."""
+    ends = " " if isinstance(node, nodes.paragraph | nodes.math_block) else ""
     if isinstance(node, nodes.math | nodes.math_block):
-        return (
-            f" ${node.astext()}$ " if isinstance(node, nodes.math_block) else f"${node.astext()}$"
-        )
-    if not node.children:
-        return node.astext()
-    return "".join(map(source, node.children)) + " " * isinstance(node, nodes.paragraph)
+        return f"{ends}${node.astext()}${ends}"
+    return ("".join(map(source, node.children)) or str(node.astext())) + ends
 
 
 def with_formulas(text: str) -> Iterator[nodes.Node]:

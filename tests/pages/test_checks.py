@@ -21,8 +21,8 @@ def test_it(n):
 class TestCases:
     @pytest.fixture
     def root(self, tmp_path):
-        for name in checks.COLLECTED:
-            (tmp_path / "tests" / name).mkdir(parents=True)
+        for name in checks.FOLDERS:
+            (tmp_path / name).mkdir(parents=True)
         (tmp_path / "tests" / "library" / "test_one.py").write_text(MODULE)
         for name in ("selfattn_ref", "book"):
             (tmp_path / name).mkdir()
@@ -40,7 +40,7 @@ class TestCases:
 
     def test_tests_that_cannot_be_collected_end_the_build(self, root):
         (root / "tests" / "library" / "test_one.py").write_text("import not_there_at_all\n")
-        with pytest.raises(ExtensionError, match=r"(?s)cannot collect .*not_there_at_all"):
+        with pytest.raises(ExtensionError, match=r"(?s)cases: .*not_there_at_all"):
             checks.cases(root)
 
 

@@ -610,12 +610,16 @@ def nowhere(T):
     return np.zeros(T)
 
 
+def steady(T):
+    return 1.0
+
+
 def padded_with(real=(0, 1, 1, 0, 1), depth=2, seed=0, padding=1.0, **other):
     """Return a case of words, where `real` says so, and padding."""
     real, T = np.array(real, bool), len(real)
     masks = np.random.default_rng(seed).random((depth, T, T)) < 0.7
     masks = masks & ~np.outer(real, ~real) | np.eye(T, dtype=bool)
-    usual = {"masks": masks, "at": nowhere, "rows": by_position, "lost": real}
+    usual = {"masks": masks, "at": nowhere, "rows": by_position, "lost": real, "louder": steady}
     other_x = np.where(real[:, np.newaxis], drawn(seed, T, 4), padding * drawn(seed + 1, T, 4))
     return Case(
         x=drawn(seed, T, 4), other=other_x, real=real, layers=layers(seed, depth), **(usual | other)
@@ -638,11 +642,14 @@ class TestPadding(Statement):
         "a loss made from rows in $R$ only": Hypothesis(
             lambda c: not (c.lost & ~c.real).any(), without=padded_with(lost=np.ones(5, bool))
         ),
-        "treats every place in the array alike": Hypothesis(
+        "no map depends on the places of rows in the array": Hypothesis(
             lambda c: c.at is nowhere, without=padded_with(at=np.arange)
         ),
-        "whatever the length": Hypothesis(
+        "or on the length": Hypothesis(
             lambda c: c.rows is not by_length, without=padded_with(rows=by_length)
+        ),
+        "attention depends on them through its mask alone": Hypothesis(
+            lambda c: c.louder is steady, without=padded_with(louder=np.log)
         ),
     }
     neighbors = {
@@ -668,7 +675,8 @@ class TestPadding(Statement):
     def holds(c, added=0, alike=math.inf):
         def through(x, at, masks, attention, bias=None):
             def attend(place, query, key, value):
-                return attention(query, key, value, mask=masks[place[0]], bias=bias)
+                louder = c.louder(len(x))  # with the length of the text
+                return attention(louder * query, key, value, mask=masks[place[0]], bias=bias)
 
             return stack(x, at, c.layers, attend, c.rows)
 
