@@ -345,8 +345,9 @@ class TestRounding(Statement):
         r"$d^2 \varepsilon \le 5$": Hypothesis(
             lambda c: c.arrays[0].shape[1] ** 2 * EPSILON <= 5,
             sufficient=(
-                r"Jeannerod and Rump, 2013, bound the error of a dot product by "
-                r"$\tfrac d2\, \varepsilon \sum_c |q_c k_{jc}|$ for every $d$"
+                r"the error of a dot product is at most "
+                r"$\tfrac d2\, \varepsilon \sum_c |q_c k_{jc}|$ for every $d$, "
+                "see Rump, Bünger and Jeannerod, BIT 56 (2016)"
             ),
         ),
     }
