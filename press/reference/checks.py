@@ -1,6 +1,6 @@
 """What is checked, and how much of it: counted when the book is built."""
 
-import ast
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -13,6 +13,7 @@ from press import seams
 from press.example.data import documents, flat
 from press.markup import paragraph
 from press.reference.beside import Beside
+from press.reference.theorem_index import SEARCHED
 from press.seams import STATEMENTS
 from press.site.placeholders import LateDirective
 from selfattn_ref.worked_examples import slips
@@ -65,11 +66,10 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
         len(list(flat(e["value"]))) for d in found.values() for e in d["expected"].values()
     )
     calls = sum(len(data["calls"]) for data in found.values())
-    classes = sum(
-        isinstance(node, ast.ClassDef)
-        for path in (root / "tests" / "theorems").glob("test_*.py")
-        for node in ast.parse(path.read_text("utf-8")).body
-    )
+    searched = json.loads(SEARCHED.text(root)).values()
+    tried = sum(one["cases"] for one in searched)
+    needed = sum(not reason for one in searched for reason in one["hypotheses"].values())
+    neighbors = sum(len(one["neighbors"]) for one in searched)
     cells = sum(
         len(answer) if isinstance(answer, dict) else 1
         for library in TABLE.values()
@@ -93,7 +93,8 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
         ),
         (
             f"{statements} statements",
-            f"are tried on numbers by {classes} classes of tests",
+            f"are tried in {tried:,} cases; {needed} hypotheses are dropped, one at a time, and "
+            f"{neighbors} false neighbors refuted",
             "make test",
         ),
         (f"{tests['pages']:,} tests", "read the pages: form, cells, numbers, links", "make test"),

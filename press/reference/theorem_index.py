@@ -75,9 +75,10 @@ class Index:
         entry = nodes.container("", head, *what_it_says(statement[1]), classes=["statement"])
         if related := list(self.related(label, page)):
             entry += paragraph(*related, classes=("uses",))
-        if label in self.searched:
-            lines = search_of(label, self.searched[label], statement[1])
-            entry += paragraph(*with_formulas(" ".join(lines)), classes=("uses",))
+        if label not in self.searched:
+            raise ExtensionError(f"{label}: no test of the form of tests/theorems/statement.py")
+        lines = search_of(label, self.searched[label], statement[1])
+        entry += paragraph(*with_formulas(" ".join(lines)), classes=("uses",))
         return entry
 
     def related(self, label: str, page: str) -> Iterator[nodes.Node]:
@@ -116,10 +117,9 @@ def search_of(label: str, found: Mapping[str, Any], said: nodes.Element) -> Iter
         if name not in text:
             raise ExtensionError(f"{label} does not say its hypothesis {name}: {text}")
     if needed := [name for name, reason in found["hypotheses"].items() if not reason]:
-        yield f"Fails without {'; '.join(needed)}."
-    for name, reason in found["hypotheses"].items():
-        if reason:
-            yield f"Sufficient only: {name} ({reason})."
+        yield f"Needed: {'; '.join(needed)}."
+    if reasons := [f"{name} ({why})" for name, why in found["hypotheses"].items() if why]:
+        yield f"Sufficient only: {'; '.join(reasons)}."
     if refuted := [f"{name} ({near})" for name, near in found["neighbors"].items()]:
         yield f"Refuted: {'; '.join(refuted)}."
     hard = f", {found['hard']} of them because they are hard" if found["hard"] else ""
