@@ -1,5 +1,6 @@
 """What stood in the book and was wrong, from book/reference/errata.yml."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -7,6 +8,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from press.markup import paragraph, raw, to_page
+from press.reference.theorem_index import with_formulas
 from press.site.sources import THEOREMS, modules
 
 ERRATA = Path("book", "reference", "errata.yml")
@@ -27,21 +29,27 @@ class Errata(SphinxDirective):
         listed = nodes.definition_list(classes=["errata"])
         for entry in entries(Path(self.env.srcdir)):
             found = f"Found by {entry['found']}, in a draft of {entry['edition']}. Kept so by "
+            keeps = self.test(entry) if "test" in entry else nodes.Text("an assertion of its page")
             correction = nodes.definition(
                 "",
                 paragraph(nodes.emphasis("", "It said: "), entry["old"]),
                 paragraph(nodes.emphasis("", "What holds: "), entry["new"]),
-                paragraph(found, self.test(entry["test"]), ".", classes=("uses",)),
+                paragraph(found, keeps, *with_formulas(refuted(entry)), classes=("uses",)),
             )
             term = nodes.term("", "", to_page(entry["page"]))
             listed += nodes.definition_list_item("", term, correction)
         return [listed]
 
-    def test(self, name: str) -> nodes.Node:
+    def test(self, entry: Mapping[str, str]) -> nodes.Node:
         """Return a link to a test that the site shows, or the name of another."""
-        path, _, test = name.partition("::")
+        path, _, test = entry["test"].partition("::")
         page = path.removesuffix(".py")
         if page not in modules(Path(self.env.srcdir), THEOREMS):
-            return nodes.literal("", name)
+            return nodes.literal("", entry["test"])
         address = self.env.app.builder.get_relative_uri(self.env.docname, page)
-        return raw(f'<a href="{address}#{test}"><code>{test}</code></a>')
+        return raw(f'<a href="{address}#{test.replace("::", ".")}"><code>{test}</code></a>')
+
+
+def refuted(entry: Mapping[str, str]) -> str:
+    """Return by which of its cases a test notices what stood there."""
+    return f" ({entry['by']})." if "by" in entry else "."
