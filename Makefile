@@ -1,6 +1,6 @@
 # One command per task; the same commands run in continuous integration.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site measure lighthouse pdf site test test-deep test-numpy test-peers test-project rehearse test-faults mutants bench lint format release reproduce serve examples lock clean
+.PHONY: help book check-latex check-links check-site measure lighthouse pdf site test test-deep test-numpy test-peers test-project test-promises rehearse test-faults mutants bench lint format release reproduce serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -52,6 +52,9 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 
 test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel
 	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py)
+
+test-promises: $(READY) ## Break each promise of promises.yml in a copy, and require that its test notices
+	@$(PY) -m pytest -n auto --dist worksteal tests/project/promises.py
 
 rehearse: $(READY) ## Take the steps of CONTRIBUTING.md in copies of the repository
 	@$(PY) -m pytest -n auto --dist worksteal tests/project/rehearsal.py

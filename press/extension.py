@@ -43,7 +43,7 @@ from press.lesson import (
 )
 from press.lesson.folds import Visitors, html
 from press.math import render, roles
-from press.reference import checks, errata, objectives, source_pages, theorem_index
+from press.reference import checks, errata, objectives, promises, source_pages, theorem_index
 from press.reference.map import Map
 from press.seams import STATEMENTS
 from press.site import (
@@ -62,6 +62,7 @@ DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "checker": checker.Checker,
     "checks": checks.Checks,
     "errata": errata.Errata,
+    "promises": promises.Promises,
     "example-catalog": catalog.Catalog,
     "generated-catalog": generated_catalog.GeneratedCatalog,
     "generated-coverage": generated_catalog.GeneratedCoverage,

@@ -1,0 +1,32 @@
+"""Every promise names a test that there is, and a change that can be made."""
+
+import ast
+
+import pytest
+from sphinx.errors import ExtensionError
+
+from press.reference.promises import TRIED, promises, runs
+from tests.pages.sources import ROOT
+
+
+@pytest.mark.parametrize("entry", promises(ROOT), ids=lambda entry: entry["kept"])
+def test_what_keeps_a_promise_is_there_and_what_breaks_it_can_be_done(entry):
+    assert (
+        {"promise", "kept", "broken"}
+        <= entry.keys()
+        <= {*["promise", "kept", "broken"], "caught", "commit"}
+    )
+    file, *names = entry["kept"].split("::")
+    assert file.startswith(("tests/examples/test_", "tests/theorems/test_", "tests/pages/test_"))
+    body = ast.parse((ROOT / file).read_text("utf-8")).body
+    for name in names:
+        (found,) = (node for node in body if getattr(node, "name", None) == name)
+        body = found.body
+    assert (ROOT / entry["broken"]["in"]).read_text("utf-8").count(entry["broken"]["old"]) == 1
+
+
+def test_when_a_target_runs_is_read_from_the_workflows(tmp_path):
+    assert runs(ROOT, "test") == "on each change"
+    assert runs(ROOT, TRIED) == runs(ROOT, "mutants") == "every night"
+    with pytest.raises(ExtensionError, match="no workflow runs make nothing"):
+        runs(ROOT, "nothing")
