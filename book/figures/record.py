@@ -44,9 +44,13 @@ KNOWN: list[Known] = []
 
 
 def these_are(
-    example: WorkedExample, /, rows: Sequence[int] | None = None, **arrays: Array
+    example: WorkedExample,
+    /,
+    rows: Sequence[int] | None = None,
+    columns: Sequence[int] | None = None,
+    **arrays: Array,
 ) -> None:
-    """Note that arrays are those of an example, or some rows of them; their numbers must agree.
+    """Note that arrays are those of an example, or some rows or columns; their numbers must agree.
 
     The build compares what the trace of the example names and the example does not list, such as
     ``scores of output``.
@@ -57,6 +61,7 @@ def these_are(
             values = listed.get(name, array)
             at = np.arange(values.size).reshape(values.shape)
             at = at if rows is None else at[rows]
+            at = at if columns is None else at[..., columns]
             expected = values.ravel()[at]
             np.testing.assert_allclose(array, expected, rtol=1e-6, atol=1e-9, err_msg=name)
             KNOWN.append(Known(example.id, name, values, array, at))
