@@ -449,10 +449,9 @@ def flows(
         tops = 34 + rise * np.arange(len(names))
         canvas.height = float(tops[-1]) + 26
         for i in sorted(range(len(names)), key=lambda place: place == row):
-            scale = unit if i == row else unit / 4
-            down = tops[i] - scale / 2
+            down = tops[i] - unit / 2
             for j, share in enumerate(shares[i]):
-                wide = float(share) * scale
+                wide = float(share) * unit
                 look = "weight wash" if i == row else "faint wash"
                 canvas.ribbon((left, down + wide / 2), (right, tops[j]), wide, look)
                 down += wide
