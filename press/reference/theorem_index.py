@@ -21,9 +21,7 @@ from press.site.contents import parts
 from press.site.placeholders import LateDirective
 from press.site.sources import CHECKED_BY
 
-SEARCHED = Beside(
-    "theorems", ("-m", "tests.theorems"), ("tests/theorems", "tests/support", "selfattn_ref")
-)
+SEARCHED = Beside("theorems", ("-m", "tests.theorems"), ("tests", "selfattn_ref"))
 
 
 class TheoremIndex(LateDirective):

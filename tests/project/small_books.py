@@ -14,6 +14,12 @@ DATA = Path("selfattn_ref", "worked_examples", "data")
 EXAMPLES = ("SA001", "SA002", "SA009")  # the checker begins with SA009: attention and no more
 CALLING = "test_the_library_does_what_the_example_knows"
 CALLS = f'class TestTheData:\n    def {CALLING}(self):\n        """Stand for all calls."""\n'
+STATEMENTS = "from tests.theorems.statement import Case, Statement\n"
+STATED = """
+class Test{0}(Statement):
+    \"\"\"{1}: it is so.\"\"\"
+    kind, neighbors, draw, holds = "existence", {{}}, lambda rng: Case(), lambda case: True
+"""
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
 
 
@@ -49,6 +55,9 @@ def write(folder, pages):
     for path in (folder / "tests" / "theorems").glob("test_*.py"):
         if path.stem != "test_concepts":
             path.unlink()
+    stated = re.findall(r":label: (thm-[a-z]+)", f"{pages}")
+    tests = [STATED.format(number, label) for number, label in enumerate(stated)]
+    (folder / "tests" / "theorems" / "test_stated.py").write_text(STATEMENTS + "".join(tests))
     # Most tests of the examples need all of them. Their number stands on a page, too.
     for path in (folder / "tests" / "examples").glob("test_*.py"):
         if path.stem == "test_calls":
