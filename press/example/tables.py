@@ -73,17 +73,18 @@ def matrix(
     rows: Iterable[tuple[str, str]],
     caption: str = "",
 ) -> str:
-    """Write a table; a row is its name, if it has one, and its cells."""
+    """Write a table; a row is its name, if it has one, and its cells. Columns may have no names."""
     lines, corner = [], ""
     for name, cells in rows:
         start = f'<th scope="row">{html.escape(name)}</th>' if name else ""
         corner = "<td></td>" if name else ""
         lines.append(f"<tr>{start}{cells}</tr>\n")
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in columns)
+    head = f"<thead><tr>{corner}{head}</tr></thead>\n" if any(columns) else ""
     above = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     return (
         f'<div class="table"><table class="matrix" aria-label="{html.escape(title)}"{marks}>{above}'
-        f"<thead><tr>{corner}{head}</tr></thead>\n<tbody>{''.join(lines)}</tbody></table></div>"
+        f"{head}<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
