@@ -13,6 +13,7 @@ from press import seams
 from press.example.data import documents, flat
 from press.markup import paragraph
 from press.reference.beside import Beside
+from press.reference.promises import runs
 from press.reference.theorem_index import SEARCHED
 from press.seams import STATEMENTS
 from press.site.placeholders import LateDirective
@@ -38,14 +39,18 @@ class Checks(LateDirective):
     @staticmethod
     def content(app: Sphinx) -> list[nodes.Node]:
         """Return the list."""
+        root = Path(app.srcdir)
         statements = sum(
             isinstance(node, STATEMENTS)
             for page in set(seams.statements(app.env).values())
             for node in app.env.get_doctree(page).findall(nodes.Element)
         )
         lines = [
-            paragraph(nodes.strong("", much), f" {what}: ", nodes.literal("", command))
-            for much, what, command in counted(Path(app.srcdir), statements)
+            paragraph(
+                *(nodes.strong("", much), f" {what}: ", nodes.literal("", command)),
+                f", {runs(root, command.removeprefix('make '))}",
+            )
+            for much, what, command in counted(root, statements)
         ]
         return [nodes.bullet_list("", *(nodes.list_item("", line) for line in lines))]
 
@@ -80,7 +85,7 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
     # In the list of errors an arrow stands before the name of each.
     mutants = (root / "tests" / "mutation" / "slips.txt").read_text("utf-8").count("←")
     return [
-        (f"{numbers:,} expected values", "are derived again without the library", "make examples"),
+        (f"{numbers:,} expected values", "are derived again without the library", "make test"),
         (
             f"{tests['examples']:,} tests",
             f"hold {len(found)} worked examples and {calls} calls to what they promise",
@@ -100,8 +105,8 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
         (f"{tests['pages']:,} tests", "read the pages: form, cells, numbers, links", "make test"),
         (
             f"{len(slips.SLIPS)} wrong attentions",
-            "run with every worked example and have to be caught",
-            "make book",
+            "are run on the worked examples that call attention, and have to be caught",
+            "make test",
         ),
         (
             f"{mutants} errors",
@@ -113,5 +118,5 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
             f"of {len(TABLE) - 1} interfaces of other libraries are asked for again",
             "make test-peers",
         ),
-        (f"{budgets} budgets", "are measured on each page, in a browser", "make measure"),
+        (f"{budgets} budgets", "are measured on the pages, in a browser", "make measure"),
     ]

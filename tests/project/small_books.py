@@ -43,6 +43,8 @@ def write(folder, pages):
         "tests/theorems",
         "derivations",
         "tests/examples",
+        ".ci",  # when commands run
+        ".github",
     ):
         shutil.copytree(ROOT / name, folder / name)
     kept = {*EXAMPLES, *re.findall(r"SA\d{3}", f"{pages}")}
