@@ -1,6 +1,5 @@
 // Which versions stand side by side, and a notice on an old one. What publishes several of them
 // (press/edition/publish.py) writes this behind `bookVersions`, which says which there are.
-"use strict";
 {
   const { here, all, lacks: lacking } = bookVersions, newest = all[0], old = here !== "latest" && here !== newest;
   const root = document.currentScript.src.replace(/[^/]+\/_static\/.*/, "");

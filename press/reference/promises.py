@@ -1,7 +1,7 @@
 """What is promised of the checks, by what it is kept, and when: book/reference/promises.yml."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,11 @@ from sphinx.util.docutils import SphinxDirective
 from press.markup import paragraph
 
 PROMISES = Path("book", "reference", "promises.yml")
-WORKFLOWS = Path(".github", "workflows")
+WHEN: dict[str, str] = {
+    ".ci/run": "on each change",
+    ".github/workflows/nightly.yml": "every night",
+    ".github/workflows/weekly.yml": "every week",
+}
 # What tries the promises themselves: tests/project/promises.py.
 TRIED = "test-promises"
 
@@ -26,15 +30,27 @@ def promises(root: Path) -> list[dict[str, Any]]:
 
 def runs(root: Path, target: str) -> str:
     """Return when a target of the Makefile runs: read from what continuous integration does."""
-    called = re.compile(rf"make {target}\b(?!-)")
-    if called.search((root / ".ci" / "run").read_text("utf-8")):
-        return "on each change"
-    for workflow in sorted((root / WORKFLOWS).glob("*.yml")):
-        text = workflow.read_text("utf-8")
-        listed = re.search(r"target: \[(.*)\]", text)
-        if called.search(text) or (listed and target in listed[1].split(", ")):
-            return {"nightly": "every night", "weekly": "every week"}[workflow.stem]
+    for name, when in WHEN.items():
+        file = root / name
+        text = file.read_text("utf-8")
+        if target in (targets(yaml.safe_load(text)) if file.suffix else called(text)):
+            return when
     raise ExtensionError(f"no workflow runs make {target}")
+
+
+def targets(workflow: Mapping[str, Any]) -> set[str]:
+    """Return the targets that a workflow makes, one at a time or as a matrix."""
+    found = set()
+    for job in workflow["jobs"].values():
+        found.update(job.get("strategy", {}).get("matrix", {}).get("target", ()))
+        for step in job["steps"]:
+            found |= called(step.get("run", ""))
+    return found
+
+
+def called(script: str) -> set[str]:
+    """Return the targets that a script makes."""
+    return set(re.findall(r"^make ([a-z-]+)", script, re.M))
 
 
 class Promises(SphinxDirective):
@@ -43,7 +59,7 @@ class Promises(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """List all of them."""
         root = Path(self.env.srcdir)
-        for name in (PROMISES, Path(".ci", "run"), *WORKFLOWS.glob("*.yml")):
+        for name in (str(PROMISES), *WHEN):
             self.env.note_dependency(str(root / name))
         return [nodes.definition_list("", *items(root), classes=["errata"])]
 

@@ -1,9 +1,11 @@
 """The index of the theorems says of each what it states."""
 
+import pytest
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 from sphinx_proof.nodes import proof_node, theorem_node
 
 from press.reference import theorem_index
@@ -38,3 +40,34 @@ class TestUses:
         rests_on, named_on = theorem_index.uses({"first": first, "second": second})
         assert rests_on == {"thm-b": {"thm-a", "thm-c"}}  # a proof names its own statement, too
         assert named_on == {"first": {"thm-a", "thm-b", "thm-c"}, "second": {"thm-b"}}
+
+
+FOUND = {
+    "kind": "bound",
+    "hypotheses": {"$x > 0$": "", "all alike": "the others follow"},
+    "neighbors": {"$x < 0.9$": "a constant 10 % off"},
+    "cases": 1200,
+    "hard": 3,
+    "largest": 0.75,
+}
+
+
+class TestWhatATestHasFound:
+    @staticmethod
+    def statement(text):
+        formula = nodes.math("x > 0", "x > 0")
+        return nodes.container("", nodes.paragraph("", "Let ", formula, nodes.Text(text)))
+
+    def test_it_is_said_in_sentences(self):
+        said = " ".join(theorem_index.search_of("thm", FOUND, self.statement(", all alike.")))
+        assert said == (
+            "Needed: $x > 0$. Sufficient only: all alike (the others follow). "
+            "Refuted: $x < 0.9$ (a constant 10 % off). "
+            "Tried: 1,200 cases, 3 of them because they are hard. The bound comes within 25 %."
+        )
+        shown = nodes.paragraph("", "", *theorem_index.with_formulas(said))
+        assert [formula.astext() for formula in shown.findall(nodes.math)] == ["x > 0", "x < 0.9"]
+
+    def test_a_hypothesis_that_the_statement_does_not_say_is_an_error(self):
+        with pytest.raises(ExtensionError, match="thm does not say its hypothesis all alike"):
+            list(theorem_index.search_of("thm", FOUND, self.statement(".")))

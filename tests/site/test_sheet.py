@@ -434,6 +434,38 @@ def test_a_slip_in_the_address_opens_the_sheet_broken(opened: Any) -> None:
     assert "Every row of weights still adds up to 1." in said
 
 
+def framed(page: Any, matrix: str) -> list[str]:
+    """Return which entries of the first table of a matrix are framed as what made another."""
+    cells = page.locator(f".bands {matrix}").first.locator("td.from")
+    return [cell.get_attribute("data-at") for cell in cells.all()]
+
+
+def test_what_a_broken_rule_reads_is_framed(opened: Any) -> None:
+    page = opened("SA037", "#sheet?at=weights.1.0")
+    assert framed(page, "[data-matrix=scores]") == ["1,0", "1,1", "1,2"]
+    page = opened("SA037", "#sheet?slip=softmax-over-queries&at=weights.1.0")
+    assert framed(page, "[data-matrix=scores]") == ["0,0", "1,0", "2,0"]
+    # Key of bank, and the query of money: it stands where keys stand.
+    page = opened("SA037", "#sheet?slip=queries-and-keys-swapped&at=scores.1.0")
+    assert sorted(framed(page, "[data-matrix=key]:not(:last-child)")) == ["0,0", "0,1"]
+
+
+def test_a_hidden_score_that_takes_part_differs(opened: Any) -> None:
+    page = opened("SA016", "#hidden-scores-are-zero")
+    assert page.locator("table[data-matrix=scores] td.bad").count() == 6
+    said = page.locator(".wrong").first.inner_text()
+    widest = float(re.search(r"by up to (\d+\.\d+)", said)[1])
+    broken = page.evaluate("bookSheet.sheets[0].plain()")
+    start = opened("SA016").evaluate("bookSheet.sheets[0].plain()")
+    apart = [
+        abs((x or 0) - (y or 0))
+        for name in ("weights", "output")
+        for rows, right in zip(broken[name], start[name], strict=True)
+        for x, y in zip(rows, right, strict=True)
+    ]
+    assert widest == pytest.approx(max(apart), abs=5e-5)
+
+
 @pytest.mark.parametrize(
     "after",
     ["#%", "#sheet?%", "#sheet?at=9.9", "#sheet?at=weights.9.9&slip=none", "#sheet?x.0.0=1%2",
