@@ -93,7 +93,7 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
         ),
         (
             f"{tests['library'] + tests['contracts']:,} tests",
-            "compare the functions with loops, with 50 digits, and with their properties",
+            "try the functions: their numbers, properties, shapes, errors and names",
             "make test-deep",
         ),
         (

@@ -82,9 +82,8 @@ def items(root: Path) -> Iterator[nodes.Node]:
                 classes=("uses",),
             ),
         ]
-        if "caught" in entry:
-            commit = nodes.literal("", entry["commit"])
-            said.insert(1, paragraph(f"It has caught {entry['caught']} (", commit, ")."))
+        for commit, what in entry.get("caught", {}).items():
+            said.insert(-1, paragraph(f"It has caught {what} (", nodes.literal("", commit), ")."))
         yield nodes.definition_list_item(
             "", nodes.term("", entry["promise"]), nodes.definition("", *said)
         )
