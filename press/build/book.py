@@ -35,7 +35,8 @@ COMMIT = "commit.txt"  # the one file that names it: a commit alone changes no p
 INPUTS = (
     *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
     *("tests/contracts", "tests/examples", "tests/library", "tests/pages", "tests/theorems"),
-    *("tests/mutation", "tests/conftest.py"),
+    *("tests/mutation", "tests/support", "tests/conftest.py"),
+    *(".ci/run", ".github/workflows"),  # when commands run
     *("press", "LICENSE", "CITATION.cff", "pyproject.toml", "README.md"),
 )
 
