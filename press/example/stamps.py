@@ -28,9 +28,12 @@ class Difference:
 
     @property
     def size(self) -> float:
-        """How far it is off; NaN is as far as anything can be."""
+        """How far it is off, to nine digits; NaN is as far as anything can be.
+
+        Further digits depend on the machine, and would decide between what is equally far.
+        """
         off = abs(self.right - self.wrong)
-        return float("inf") if np.isnan(off) else off
+        return float("inf") if np.isnan(off) else float(f"{off:.9g}")
 
 
 def close(one: float, other: float) -> bool:
@@ -44,7 +47,8 @@ def difference(right: Array, wrong: Array) -> Difference | None:
     off = np.where(np.isnan(off) & ~(np.isnan(wrong) & np.isnan(right)), np.inf, np.nan_to_num(off))
     if not (off > NOTHING).any():
         return None
-    place = tuple(int(i) for i in np.unravel_index(np.argmax(off), off.shape))
+    first = int(np.argmax(off >= off.max() * (1 - 1e-9)))  # of those that are equally far
+    place = tuple(int(i) for i in np.unravel_index(first, off.shape))
     return Difference(place, float(right[place]), float(wrong[place]), int((off > NOTHING).sum()))
 
 

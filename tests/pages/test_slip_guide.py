@@ -22,9 +22,10 @@ RIGHT = np.array([[0.25, 0.75], [1.0, 0.0]])
         ([[0.25, 0.75], [1.0, 1e-6]], 1, (1, 1)),
         ([[0.5, 0.75], [np.nan, 0.0]], 2, (1, 0)),
         ([[0.25, 0.75 + 1e-12], [1.0, 0.0]], 0, None),
+        ([[0.5, 0.5], [1.25, 0.25 + 1e-15]], 4, (0, 0)),
     ],
 )
-def test_a_difference_is_the_largest_and_nan_is_larger(wrong, count, place):
+def test_a_difference_is_the_first_of_the_largest_and_nan_is_larger(wrong, count, place):
     found = stamps.difference(RIGHT, np.array(wrong))
     assert (found.count if found else 0, found and found.place) == (count, place)
 

@@ -41,6 +41,7 @@ def write(folder, pages):
         "book/theme",
         "tests/mutation",
         "tests/theorems",
+        "tests/support",
         "derivations",
         "tests/examples",
         ".ci",  # when commands run
