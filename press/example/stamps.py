@@ -65,7 +65,8 @@ def written(value: float, digits: int = 3) -> str:
     """Write a number with few digits."""
     if not np.isfinite(value):
         return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
-    text = f"{value:.{digits}g}"
+    # What lies halfway is cut to one side on all machines: their last bits differ.
+    text = f"{float(f'{value:.{max(digits, 12)}g}'):.{digits}g}"
     if "e" in text:
         mantissa, _, exponent = text.partition("e")
         text = f"{mantissa}×10<sup>{int(exponent)}</sup>"

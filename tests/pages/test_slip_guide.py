@@ -33,6 +33,7 @@ def test_a_difference_is_the_first_of_the_largest_and_nan_is_larger(wrong, count
 def test_two_numbers_have_the_digits_that_tell_them_apart():
     assert stamps.apart(1.0, 1.0004) == ("1", "1.0004")
     assert stamps.apart(-0.5, float("nan")) == ("−0.5", "NaN")
+    assert stamps.written(0.5125 - 2**-53) == stamps.written(0.5125 + 2**-52)
     assert stamps.written(1e-7) == "1×10<sup>−7</sup>"
 
 
