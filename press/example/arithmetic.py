@@ -12,6 +12,14 @@ SUM, PRODUCT, ATOM = range(3)  # how strongly what is written holds together
 NOT_FULL = 1 / 3  # a number that nobody writes in full, as e to the power of −50
 
 
+def rounded(value: float, digits: int) -> float:
+    """Round to a number of digits, halfway cases to one side on all machines.
+
+    The last bits of a result differ from machine to machine and would decide: they are cut first.
+    """
+    return float(f"{float(f'{value:.{max(digits, 13)}g}'):.{digits}g}")
+
+
 def short(value: float) -> str:
     """Write a number with four decimals; more if it is small or nearly whole, or as a power."""
     value = float(value)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from press.example.arithmetic import rounded
 from press.example.data import documents
 from press.example.sheets import in_the_script as can_break
 from press.example.sheets import of_example as of_sheet
@@ -156,7 +157,7 @@ def _conventions(call: Any, part: str) -> list[list[Any]]:
 
 def _digits(values: NDArray[Any], count: int) -> NDArray[Any]:
     """Return values without their last digits, which are others on another processor."""
-    return np.reshape([float(f"{x:.{count}g}") for x in values.flat], values.shape)
+    return np.reshape([rounded(x, count) for x in values.flat], values.shape)
 
 
 def _by_row(limits: NDArray[Any]) -> list[float]:

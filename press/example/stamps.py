@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from press.example.arithmetic import rounded
 from selfattn_ref import scaled_dot_product_attention
 from selfattn_ref.worked_examples.slips import Slip
 
@@ -28,12 +29,9 @@ class Difference:
 
     @property
     def size(self) -> float:
-        """How far it is off, to nine digits; NaN is as far as anything can be.
-
-        Further digits depend on the machine, and would decide between what is equally far.
-        """
+        """How far it is off; NaN is as far as anything can be."""
         off = abs(self.right - self.wrong)
-        return float("inf") if np.isnan(off) else float(f"{off:.9g}")
+        return float("inf") if np.isnan(off) else rounded(off, 9)
 
 
 def close(one: float, other: float) -> bool:
@@ -65,8 +63,7 @@ def written(value: float, digits: int = 3) -> str:
     """Write a number with few digits."""
     if not np.isfinite(value):
         return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
-    # What lies halfway is cut to one side on all machines: their last bits differ.
-    text = f"{float(f'{value:.{max(digits, 12)}g}'):.{digits}g}"
+    text = f"{rounded(value, digits):.{digits}g}"
     if "e" in text:
         mantissa, _, exponent = text.partition("e")
         text = f"{mantissa}×10<sup>{int(exponent)}</sup>"
