@@ -121,7 +121,7 @@ def plane(shown: Plane | None, solved: bool) -> str:
         f'<g class="grid">{lines}</g>{marks}'
         f'<text x="{edge + 2 * unit}" y="{size + 6}" text-anchor="end">{right_name} →</text>'
         f'<text transform="translate(20 {12 + unit * 2})rotate(-90)">{upward_name} →</text>'
-        "</svg><figcaption>The side of a square is a quarter.</figcaption></figure>"
+        "</svg><figcaption>Each square is a quarter wide.</figcaption></figure>"
     )
 
 

@@ -57,7 +57,8 @@ def write_sources(root: Path) -> None:
 def agreement(data: Mapping[str, Any]) -> str:
     """Compute every expected value with the library, and return how near the results are.
 
-    A difference beyond the tolerance ends the build.
+    It is a power of ten, 10⁻¹² at best: further digits depend on the machine. A difference
+    beyond the tolerance ends the build.
     """
     import selfattn_ref
 

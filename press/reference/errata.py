@@ -28,7 +28,7 @@ class Errata(SphinxDirective):
         self.env.note_dependency(str(Path(self.env.srcdir, ERRATA)))
         listed = nodes.definition_list(classes=["errata"])
         for entry in entries(Path(self.env.srcdir)):
-            found = f"Found by {entry['found']}, in a draft of {entry['edition']}. Kept so by "
+            found = f"Found by {entry['found']}, in a draft of {entry['edition']}. Guarded by "
             keeps = self.test(entry) if "test" in entry else nodes.Text("an assertion of its page")
             correction = nodes.definition(
                 "",

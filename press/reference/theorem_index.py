@@ -90,7 +90,7 @@ class Index:
         for words, targets, make in (
             ("Uses", sorted(self.rests_on.get(label, ())), to_statement),
             ("Used by", sorted(used_by), to_statement),
-            ("Named in", pages, to_page),
+            ("Mentioned in", pages, to_page),
         ):
             for place, target in enumerate(targets):
                 yield nodes.Text(", " if place else f"{words} ")
@@ -120,10 +120,10 @@ def search_of(label: str, found: Mapping[str, Any], said: nodes.Element) -> Iter
         yield f"Sufficient only: {'; '.join(reasons)}."
     if refuted := [f"{name} ({near})" for name, near in found["neighbors"].items()]:
         yield f"Refuted: {'; '.join(refuted)}."
-    hard = f", {found['hard']} of them because they are hard" if found["hard"] else ""
+    hard = f", {found['hard']} of them chosen because they are hard" if found["hard"] else ""
     yield f"Tried: {found['cases']:,} cases{hard}."
     if found["kind"] == "bound":
-        near = f"comes within {100 * (1 - found['largest']):.2g} %"
+        near = f"comes within {100 * (1 - found['largest']):.2g}% of equality"
         yield f"The bound {near if found['largest'] < 1 - 1e-9 else 'is reached'}."
 
 

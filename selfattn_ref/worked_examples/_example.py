@@ -75,7 +75,7 @@ class WorkedExample:
     page : str
         The page of the book that teaches it, such as ``"concepts/similarity"``.
     topics : tuple of str
-        Key words of the catalog.
+        Keywords for the catalog.
     released : str
         The date from which the example does not change, as ``"YYYY-MM-DD"``.
     since : str

@@ -64,7 +64,7 @@ class TestSoftLookupLimit(Statement):
     kind = "bound"
     hypotheses = {
         r"$n \ge 1$": Hypothesis(
-            lambda c: len(c.scores) >= 1, sufficient="of no scores none is the largest"
+            lambda c: len(c.scores) >= 1, sufficient="without scores, none is the largest"
         ),
         "finite real numbers": Hypothesis(
             lambda c: np.isfinite(c.scores).all(),
@@ -164,7 +164,7 @@ class TestKernelRegression(Statement):
     neighbors = {
         r"$w_j = e^{1.05\, \beta \lVert k_j \rVert^2 / 2}$": {"longer": 1.05},
         r"$e^{-1.05\, \beta \lVert q - k_j \rVert^2 / 2}$": {"bell": 1.05},
-        "only the distances count if the lengths of the keys are within 1 %": {"stretch": 1.01},
+        "only the distances count if the lengths of the keys are within 1%": {"stretch": 1.01},
     }
     hard = tuple(
         Case(
@@ -305,7 +305,7 @@ class TestNewGuest(Statement):
     hypotheses = {
         "finite scores": Hypothesis(
             lambda c: all(0 < w < math.inf for w in (*c.before, *c.after)),
-            sufficient=r"a score of $-\infty$ hides a key, and the same holds of the others; "
+            sufficient=r"a score of $-\infty$ hides a key, and the same holds for the others; "
             r"with a score of $\infty$ there are no shares",
         ),
         "$a'$ the softmax of all $n + 1$": Hypothesis(

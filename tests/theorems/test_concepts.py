@@ -176,7 +176,7 @@ class TestSoftmaxMaximizes(Statement):
     hypotheses = {
         "finite real numbers": Hypothesis(
             lambda c: np.isfinite(c.scores).all(),
-            sufficient="a score of −∞ hides a key, and the same holds of the keys that are left",
+            sufficient="a score of −∞ hides a key, and the same holds for the keys that are left",
         ),
         r"$\tau > 0$": Hypothesis(
             lambda c: c.temperature > 0,

@@ -42,7 +42,7 @@ class TestTwins(Statement):
     hypotheses = {
         "of the same length": Hypothesis(
             lambda c: all(len(x) == len(y) for x, y in rows_of(c)),
-            sufficient="otherwise a place of one sentence is none of the other",
+            sufficient="otherwise a position in one sentence need not exist in the other",
         ),
         "$x_t = x'_t$ for all $t$ outside $D$": Hypothesis(
             lambda c: all(np.array_equal(outside(c, x), outside(c, y)) for x, y in rows_of(c)),
@@ -78,7 +78,7 @@ class TestTwins(Statement):
     }
     neighbors = {
         "scores inside $D$ that differ by up to $0.01$": {"tilt": 1.01},
-        "it is right on at most 49 %": {"most": 0.49},
+        "it is right on at most 49%": {"most": 0.49},
     }
     hard = (
         pair(rows=((0, 0), (0, 0), (0, 0))),  # the twins are one sentence

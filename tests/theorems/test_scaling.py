@@ -172,7 +172,7 @@ class TestMeansThatAreNotZero(Statement):
         ),
         "all finite": Hypothesis(
             lambda c: np.isfinite(c.q).all() and np.isfinite(c.k).all(),
-            sufficient="with an infinite mean or variance, the right sides are no numbers",
+            sufficient="with an infinite mean or variance, the right sides are not numbers",
         ),
     }
     neighbors = {
@@ -449,7 +449,7 @@ class TestSaturation(Statement):
     hypotheses = {
         "finite scores": Hypothesis(
             lambda c: np.isfinite(c.scores).all(),
-            sufficient=r"a score of $-\infty$ hides a word, and the same holds of the others",
+            sufficient=r"a score of $-\infty$ hides a word, and the same holds for the others",
         ),
         r"$n \ge 2$": Hypothesis(
             lambda c: len(c.scores) >= 2, sufficient="with one word, all that is bounded is 0"
