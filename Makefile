@@ -1,4 +1,4 @@
-# One command per task; the same commands run in continuous integration.
+# One command per task; continuous integration runs them, too.
 .DEFAULT_GOAL := help
 .PHONY: help book check-latex check-links check-site measure lighthouse pdf site test test-deep test-numpy test-peers test-project test-promises rehearse test-faults mutants bench lint format release reproduce serve examples lock clean
 SHELL := /bin/bash

@@ -1,6 +1,6 @@
-"""Every touch of a part of another project that its documentation does not promise.
+"""The private names of other projects that the press uses, and the methods it overrides unasked.
 
-The rest of the press uses what is documented, and this module. `SEAMS` says of each touch in which
+The rest of the press uses public names, and this module. `SEAMS` says of each touch in which
 version it was read, what it is for, and what is done without it; `python -m press seams` tells
 which of them the installed versions still have.
 """

@@ -36,7 +36,7 @@ def cross_entropy(
         probability zero. What stands at a position that is not kept changes nothing: a NaN
         among the logits, or a target such as −1. A NaN or :math:`+\infty` elsewhere gives NaN.
         Whatever the dtype of the logits, it is computed in float64; the error is at most
-        4 ε (1 + the largest logit in size).
+        4 ε (1 + ln V + the largest logit in size).
 
     Raises
     ------

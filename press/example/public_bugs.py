@@ -113,8 +113,9 @@ class PublicBugs(SphinxDirective):
         without = sum("not_expressible" in bug for bug in found)
         projects = len({bug["project"] for bug in found})
         head = (
-            f"{len(found)} bugs of {projects} projects are listed here. The examples catch"
-            f" {len(caught)}; {without} cannot be shown by a call, and the list says why."
+            f"{len(found)} bugs of {projects} projects are listed here. The examples and the"
+            f" generated cases catch {len(caught)}; {without} cannot be shown by a call, and the"
+            " list says why."
         )
         parts: list[nodes.Node] = [paragraph(head)]
         for kind, group in groupby(found, key=lambda bug: bug["kind"]):

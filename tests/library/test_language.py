@@ -41,13 +41,19 @@ def texts(draw):
 
 
 class TestCrossEntropy:
-    """Within 4 ε (1 + max|logit|) nats of 50 digits."""
+    """Within 4 ε (1 + ln V + max|logit|) nats of 50 digits."""
 
     @given(texts(), st.sampled_from([1.0, 300.0]))
     def test_it_is_the_mean_of_the_surprises(self, text, size):
         logits, targets = size * text[0], text[1]
         wrong = abs(cross_entropy(logits, targets) - mean_surprise(logits, targets))
-        assert wrong <= 4 * EPS * (1 + np.abs(logits).max())
+        assert wrong <= 4 * EPS * (1 + np.log(logits.shape[-1]) + np.abs(logits).max())
+
+    @pytest.mark.parametrize("size", [0.01, 10.0])
+    def test_a_large_vocabulary_costs_little(self, size):
+        logits = np.random.default_rng(0).uniform(-size, size, (1, 20_000))
+        wrong = abs(cross_entropy(logits, [7]) - mean_surprise(logits, np.array([7])))
+        assert wrong <= 4 * EPS * (1 + np.log(20_000) + size)
 
     @pytest.mark.parametrize(
         "logits, targets, expected",
@@ -123,7 +129,7 @@ class TestPerplexity:
             reciprocals *= mp50.fsum(mp50.exp(z - row[target]) for z in row)
         expected = mp50.root(reciprocals, len(rows))
         wrong = abs(perplexity(logits, targets) - expected) / expected
-        assert wrong <= 4 * EPS * (1 + np.abs(logits).max())
+        assert wrong <= 4 * EPS * (1 + np.log(logits.shape[-1]) + np.abs(logits).max())
 
     def test_it_is_not_the_geometric_mean_of_the_probabilities(self):
         # The reciprocals of ½ and ⅛ are 2 and 8, their geometric mean 4.
@@ -145,7 +151,8 @@ class TestBitsPerToken:
     @given(texts())
     def test_it_is_the_mean_binary_logarithm(self, text):
         expected = mean_surprise(*text) / mp50.log(2)
-        bound = 4 * EPS * (1 + np.abs(text[0]).max()) / math.log(2)
+        size = 1 + np.log(text[0].shape[-1]) + np.abs(text[0]).max()
+        bound = 4 * EPS * size / math.log(2)
         assert abs(bits_per_token(*text) - expected) <= bound
 
     def test_one_of_eight_tokens_takes_three_bits(self):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.pages.sources import pages, prose, relative
+from tests.pages.sources import cells, pages, prose, relative
 
 EVERY_PAGE = pytest.mark.parametrize("page", pages(), ids=relative)
 
@@ -52,7 +52,11 @@ def quoted(page):
 
 
 def typed_decimals(page):
-    text = re.sub(r"selfattn_ref \d+\.\d+\.\d+", "", prose(page.read_text("utf-8")))
+    """Return the decimals of a page's sentences and captions that are typed."""
+    source = page.read_text("utf-8")
+    figures = [cell.options.get("mystnb", {}).get("figure", {}) for cell in cells(source)]
+    text = "\n".join(map(prose, [source, *(figure.get("caption", "") for figure in figures)]))
+    text = re.sub(r"selfattn_ref \d+\.\d+\.\d+", "", text)
     return set(re.findall(r"(?<![\w.])\d+\.\d+", text))
 
 
@@ -69,8 +73,12 @@ class TestProse:
 
     def test_a_typed_number_is_noticed(self, tmp_path):
         page = tmp_path / "page.md"
-        page.write_text("The share is 0.573, or $0.427$, not {glue:text}`x` and not `1.5`.\n")
-        assert typed_decimals(page) == {"0.573", "0.427"}
+        figure = "mystnb:\n  figure:\n    caption: It is 0.25."
+        page.write_text(
+            "The share is 0.573, or $0.427$, not {glue:text}`x` and not `1.5`.\n\n"
+            f"```{{code-cell}} python\n---\n{figure}\n---\nprint(0.75)\n```\n"
+        )
+        assert typed_decimals(page) == {"0.573", "0.427", "0.25"}
 
     @EVERY_PAGE
     def test_it_uses_no_word_that_says_nothing_and_one_spelling(self, page):

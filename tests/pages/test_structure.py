@@ -104,9 +104,11 @@ class TestAllPages:
     @EVERY_PAGE
     def test_a_loaded_example_is_checked(self, page):
         code = "\n".join(cell.code for cell in cells(page.read_text("utf-8")))
-        loaded = dict(re.findall(r"^(\w+) = load\(\"(SA\d{3})\"\)$", code, re.M))
-        for name, example in loaded.items():
-            assert f"{name}.check(" in code, f"{relative(page)}: {example} is not checked"
+        for line in re.findall(
+            r"^(.+) = (load\(\"SA\d{3}\"\)(?:, load\(\"SA\d{3}\"\))*)$", code, re.M
+        ):
+            for name, example in zip(*(part.split(", ") for part in line), strict=True):
+                assert f"{name}.check(" in code, f"{relative(page)}: {example} is not checked"
 
     def test_every_example_is_used_by_the_page_that_it_names(self):
         from derivations import broadcasting, cases, options, structure

@@ -63,7 +63,8 @@ class TestWhatATestHasFound:
         assert said == (
             "Needed: $x > 0$. Sufficient only: all alike (the others follow). "
             "Refuted: $x < 0.9$ (a constant 10 % off). "
-            "Tried: 1,200 cases, 3 of them chosen because they are hard. The bound comes within 25% of equality."
+            "Tried: 1,200 cases, 3 of them chosen because they are hard. "
+            "The bound comes within 25% of equality."
         )
         shown = nodes.paragraph("", "", *theorem_index.with_formulas(said))
         assert [formula.astext() for formula in shown.findall(nodes.math)] == ["x > 0", "x < 0.9"]

@@ -5,13 +5,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from press.reference.promises import promises
 from tests.pages.sources import ROOT
-
-SHORT = {entry["kept"]: entry for entry in promises(ROOT)}
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +32,9 @@ def outcome(copy: Path, test: str) -> int:
     return subprocess.run(command, cwd=copy, env=environment, capture_output=True).returncode
 
 
-@pytest.mark.parametrize("test", SHORT)
-def test_a_promise_that_is_broken_is_noticed(copy: Path, test: str) -> None:
-    broken = SHORT[test]["broken"]
+@pytest.mark.parametrize("promise", promises(ROOT), ids=lambda promise: promise["kept"])
+def test_a_promise_that_is_broken_is_noticed(copy: Path, promise: dict[str, Any]) -> None:
+    test, broken = promise["kept"], promise["broken"]
     file = copy / broken["in"]
     text = file.read_text("utf-8")
     assert text.count(broken["old"]) == 1
