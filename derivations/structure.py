@@ -254,4 +254,4 @@ def kept_or_not(entry: Real, sources: Vector) -> Real:
     found = next((plain(x) for x in sources if is_not_finite(x)), None)
     if found is None:
         return because(entry, *sources)
-    return because(found, *sources, words=Words(says="a NaN is among what it is made of"))
+    return because(found, *sources, words=Words(says="it is computed from a NaN"))

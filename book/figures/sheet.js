@@ -48,7 +48,7 @@ const bookSheet = (() => {
     }
 
     controls() {
-      this.said = make("p", { class: "said", role: "status" }, make("span", { class: "hint" }, "Press a number to see what made it.", make("span", {}, ` ${Object.keys(this.given).filter((name) => name !== "mask").map((name) => this.sign([name])).join(", ")} can be changed.`)));
+      this.said = make("p", { class: "said", role: "status" }, make("span", { class: "hint" }, "Press a number to see how it was computed.", make("span", {}, ` ${Object.keys(this.given).filter((name) => name !== "mask").map((name) => this.sign([name])).join(", ")} can be changed.`)));
       this.steps = make("p", { class: "steps buttons" });
       this.slipButtons = Object.keys(this.slips).map((slip) => button(slip, () => this.change({ slip: this.state.slip === slip ? "" : slip }), { "data-slip": slip, title: this.slips[slip][0] }));
       this.own = button("the right rule", () => this.change({ slip: "" }), { "data-slip": "" });

@@ -167,7 +167,7 @@ class GeneratedCatalog(SphinxDirective):
                     [nodes.Text(case.purpose)],
                 )
             )
-        return [table(("Case", "Shapes", "Options", "There for"), body)]
+        return [table(("Case", "Shapes", "Options", "Meant to catch"), body)]
 
 
 class GeneratedCoverage(SphinxDirective):
@@ -189,7 +189,7 @@ class GeneratedCoverage(SphinxDirective):
             for (one, other), (_, _, pairs) in found.items()
             for a, b in pairs
         ]
-        text = f"{met:,} of {can:,} pairs that can meet do. "
+        text = f"{met:,} of the {can:,} pairs that can meet do. "
         text += f"The others: {'; '.join(missing)}." if missing else "None is missing."
         return [table(("factor", *names[:-1]), body), paragraph(text)]
 

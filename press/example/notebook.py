@@ -37,7 +37,7 @@ def cells_of(name: str, install: str, work: Work) -> Iterator[Any]:
     if example.calls:
         function, mine = tested(example)
         yield new_markdown_cell(
-            "## Test a function of yours\n\nPut it in the place of ours, in any library that "
+            "## Test your own function\n\nPut it in the place of ours, in any library that "
             "NumPy can read."
         )
         yield new_code_cell(

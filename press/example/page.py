@@ -31,11 +31,11 @@ STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
 
 
 STEPS = """\
-<p>How the arrays are made of each other, with one entry worked out.</p>
+<p>How each array is computed from the others, with one entry worked out.</p>
 """
 TRACE = """\
-<p class="scripted trace-hint">Point at a number, tap it, or go to it with the arrow keys: what made
-it stands beside it.</p>
+<p class="scripted trace-hint">Point at a number, tap it, or go to it with the arrow keys to see
+beside it how it was computed.</p>
 """
 
 
@@ -237,10 +237,10 @@ def page(
                 nodes.Text("The function "),
                 nodes.inline("", "", nodes.literal("", function), derives=function),
                 *powers(
-                    " derives all of them without the library. A computed number agrees if it is "
-                    f"off by no more than {tolerance['absolute']:.0e} + "
+                    " derives all expected values without the library. A computed number agrees if "
+                    f"it is off by no more than {tolerance['absolute']:.0e} + "
                     f"{tolerance['relative']:.0e} times "
-                    "the size of the expected one."
+                    "the absolute value of the expected one."
                 ),
             ),
             title=[nodes.Text("Derivation")],

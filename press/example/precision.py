@@ -97,7 +97,7 @@ def by_call() -> Iterator[str]:
         cells = [f"{allowed[dtype]:.1e} ({seen[dtype]:.1e})" for dtype in DTYPES]
         smallest = min(slips, key=slips.__getitem__, default="")
         cells.append(f"{slips[smallest]:.1e} `{smallest}`" if smallest else "none")
-        yield f"| {call.example}, call {call.number} | {' | '.join(cells)} |"
+        yield f"| {call.id} | {' | '.join(cells)} |"
 
 
 def head(names: str) -> Iterator[str]:

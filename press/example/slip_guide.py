@@ -46,7 +46,7 @@ NEEDS = {
     "offset": "an offset",
     "bias": "a bias",
     "soft_cap": "a cap",
-    "scale": "a scale of its own",
+    "scale": "a scale",
 }
 SMALL = 0.01  # what one overlooks in a table of two decimals
 VISIBLE = 0.08  # a change of a weight that shows in a stamp
@@ -187,14 +187,14 @@ def still_right(name: str) -> list[str]:
     slip, calls = slips.SLIPS[name], matrix()[name]
     found = []
     if needed := [said for keyword, said in NEEDS.items() if all(_needs(slip, keyword, calls))]:
-        found.append(f"Nothing changes without {' and '.join(needed)}.")
+        found.append(f"Nothing changes unless the call has {' and '.join(needed)}.")
     if all(call.args[0].ndim > 2 for call in calls):
-        found.append("No example of one head and one sequence changes.")
+        found.append("No example with a single head and a single sequence changes.")
     wrong = [slips.wrong(call)[slip] for call in calls]
     pairs = [(np.asarray(call.expected), other) for call, other in zip(calls, wrong, strict=True)]
     if not all(right.shape == other.shape for right, other in pairs):
         blind = len(slips_of()) - len(caught_by(name))
-        return [*found, f"{blind} of {len(slips_of())} examples do not notice."]
+        return [*found, f"{blind} of {len(slips_of())} examples do not catch it."]
     found += _rows(slip, calls)
     most = max(off.size for pair in pairs if (off := stamps.difference(*pair)))
     if most < SMALL:
@@ -269,8 +269,8 @@ def table(levels: dict[str, list[str]]) -> str:
     most = max(rows, key=lambda one: len(slips_of()[one]))
     says = (
         f"{len(rows)} examples and {len(slips.SLIPS)} slips, with a dot for each of the {pairs}"
-        f" times that one catches the other. {most} catches the most, {len(slips_of()[most])}."
-        f" Each card below lists who catches it."
+        f" times that an example catches a slip. {most} catches the most, {len(slips_of()[most])}."
+        f" Each card below lists the examples that catch it."
     )
     return (
         f'<svg role="img" aria-label="{says}" width="{wide:.0f}" height="{high:.0f}"'

@@ -101,23 +101,24 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
             code.append(raw("</details>"))
     yield (
         "test",
-        "Test a function of yours",
+        "Test your own function",
         [
-            nodes.paragraph("", "The example knows what these calls give:"),
+            nodes.paragraph("", "The example has the results of these calls:"),
             known,
             *how_to_install(base),
-            nodes.paragraph("", "Put a function of yours in the place of ours:"),
+            nodes.paragraph("", "Call your own function in place of ours:"),
             *code,
         ],
     )
     if caught := slips_of().get(name):
         rows = "".join(off_by(name, slip) for slip in caught)
-        heads = ("Slip", "Call", "Entry", "Right", "What it gives")
+        heads = ("Slip", "Call", "Entry", "Right", "With the slip")
         head = "".join(f'<th scope="col">{one}</th>' for one in heads)
         listed = f'<table class="slips"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
         said = (
-            "Where each is off by most, of all calls. Press a name to break the sheet, if the slip"
-            " changes it, or to read what the slip does."
+            "For each slip, the call and the entry where it is off by the most. Press a name to"
+            " break the sheet with that slip, or, if it does not change the sheet, to read what it"
+            " does."
         )
         yield (
             "slips",
@@ -136,16 +137,16 @@ def off_by(name: str, slip: Slip) -> str:
     calls = [call for call in matrix()[slip.id] if call.example == name]
     outputs = [(call, np.asarray(call.expected), wrong(call)[slip]) for call in calls]
     worst = [
-        (off.size, -call.number, off)
+        (off.size, -call.number, call, off)
         for call, right, other in outputs
         if right.shape == other.shape and (off := difference(right, other))
     ]
     if not worst:
         call, right, other = outputs[0]
         shapes = (" × ".join(map(str, one.shape)) for one in (right, other))
-        cells = (f"{call.number}", "shape", *shapes)
+        cells = (call.id, "shape", *shapes)
     else:
-        _, number, off = max(worst, key=lambda one: one[:2])
+        _, _, call, off = max(worst, key=lambda one: one[:2])
         place = f"[{', '.join(map(str, off.place))}]"
-        cells = (f"{-number}", place, *apart(off.right, off.wrong))
+        cells = (call.id, place, *apart(off.right, off.wrong))
     return f"{found}{''.join(f'<td>{one}</td>' for one in cells)}</tr>"

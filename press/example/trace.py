@@ -501,7 +501,8 @@ class Trace:
             )
         if not rows:
             return ""
-        head = "".join(f'<th scope="col">{one}</th>' for one in ("Array", "Made of", "One entry"))
+        heads = ("Array", "Computed from", "One entry")
+        head = "".join(f'<th scope="col">{one}</th>' for one in heads)
         return (
             '<div class="table"><table class="steps" aria-label="Step by step"><thead>'
             f"<tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"

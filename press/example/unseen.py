@@ -92,28 +92,28 @@ def limits() -> Iterator[str]:
     counts = generated_catalog.coverage().values()
     met, can = sum(count[0] for count in counts), sum(count[1] for count in counts)
     yield (
-        f"- **Larger sizes.** The examples go up to {largest(calls())}; the generated cases up to"
-        f" {largest_generated()}, each in some case, and at most {probed} entries of an output are"
-        f" compared there. Gradients are asked up to {largest(backward())}."
+        f"- **Larger sizes.** The examples go up to {largest(calls())}. The generated cases go up"
+        f" to {largest_generated()}, though not all in one case, and compare at most {probed}"
+        f" entries of an output. Gradients go up to {largest(backward())}."
     )
     yield (
-        f"- **Other options.** Asked are {', '.join(f'`{name}`' for name in sorted(options()))}."
-        " Dropout, for one, is not. Of the pairs of sizes and options that can meet in a generated"
-        f" case, {met:,} of {can:,} do; three at a time are not counted."
+        f"- **Other options.** The calls use {', '.join(f'`{name}`' for name in sorted(options()))}. "
+        f"Dropout, for one, is not tested. In the generated cases, {met:,} of the {can:,} pairs of"
+        " sizes and options that can meet do; triples are not counted."
     )
     yield (
         f"- **Narrower numbers.** There is a bound for {', '.join(DTYPES)}. Formats of 8 or 4 bits"
-        " and their scales are not asked, nor is any error smaller than rounding may be:"
-        " [each call says how sharp it is](#examples-precision)."
+        " and their scales are not tested. An error smaller than the allowance for rounding goes"
+        " unseen; [how sharp each call is](#examples-precision) depends on the call."
     )
     yield (
-        "- **What libraries do on purpose.** What a query without keys gets, and whether NaN shows"
-        " that stands in a hidden key or value, differs between good libraries. A report says which"
-        " convention is followed, and each of them passes."
+        "- **What libraries do on purpose.** Good libraries differ on what a query without keys"
+        " gets, and on whether a NaN in a hidden key or value shows in the output. A report says which"
+        " convention is followed; each of them passes."
     )
     yield (
-        "- **Mixed dtypes.** The arrays of a call come in one dtype. A bias that is wider than the"
-        " queries, for one, is not asked."
+        "- **Mixed dtypes.** All arrays of a call have the same dtype. A bias in a wider dtype than"
+        " the queries, for one, is not tested."
     )
     yield (
         "- **Other machines.** A call runs on your machine, a few times. A race that shows once in"

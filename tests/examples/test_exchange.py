@@ -190,7 +190,7 @@ JSON_DAMAGE = [
 ]
 DAMAGE = [
     *(("SA016.json", json_with(*change), told) for *change, told in JSON_DAMAGE),
-    ("SA016.json", lambda c: c[: len(c) // 2], UNREADABLE + "JSONDecodeError"),
+    ("SA016.json", lambda c: c[:99], UNREADABLE + "JSONDecodeError"),
     ("SA016.json", lambda c: b"\xff" + c, UNREADABLE + "UnicodeDecodeError"),
     ("SA016.npz", npz_with(output=OTHER), FIRST),
     ("SA016.npz", npz_with(output=OUTPUT.astype(np.float32)), SINGLE),
