@@ -74,26 +74,32 @@ def plain_array(name: str, value: npt.ArrayLike) -> Array:
 def real_array(name: str, value: npt.ArrayLike, axes: str = "(...)") -> Array:
     """Return `value` as a floating array whose last axes are those that `axes` names.
 
-    Integers and booleans become float64; floating types stay what they are. Types of 8 bits,
-    which other packages add to NumPy, are refused: a weight would keep one or two digits.
+    Integers and booleans become float64; floating types stay what they are.
+    """
+    array = numbers(name, value, axes)
+    return cast(array, floating(array))
 
-    Each matrix lies row by row in memory: the last bits of a product and of a sum depend on it.
-    Leading axes may lie anywhere, so that what is broadcast along them is not copied.
+
+def numbers(name: str, value: npt.ArrayLike, axes: str = "(...)") -> Array:
+    """Do as `real_array` does, but leave the array as it is stored, to be cast in parts.
+
+    Types of 8 bits, which other packages add to NumPy, are refused: a weight would keep one or
+    two digits.
     """
     array = plain_array(name, value)
-    if array.dtype.kind in "iub":
-        array = array.astype(np.float64)
-    elif not issubclass(array.dtype.type, np.floating) and array.dtype.name != "bfloat16":
+    kind, real = array.dtype.kind, issubclass(array.dtype.type, np.floating)
+    if kind not in "iub" and not real and array.dtype.name != "bfloat16":
         raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}")
     if axes != "(...)" and array.ndim < axes.count(","):
         raise ValueError(f"{name} {array.shape}: it must have the axes {axes}")
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if array.flags.c_contiguous or (
-        array.ndim > 1 and array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize)
-    ):
-        return array
-    return np.array(array, order="C")
+    return array
+
+
+def floating(array: Array) -> np.dtype[Any]:
+    """Return the dtype that the numbers of an array have here."""
+    if array.dtype.kind in "iub":
+        return np.dtype(np.float64)
+    return array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
 
 
 def dtypes(**arrays: Array) -> tuple[np.dtype[Any], np.dtype[Any]]:
@@ -101,19 +107,34 @@ def dtypes(**arrays: Array) -> tuple[np.dtype[Any], np.dtype[Any]]:
 
     They differ for the 16-bit types only, whose exponentials and sums would be too coarse.
     """
+    found = {name: floating(array) for name, array in arrays.items()}
     try:
-        found = {array.dtype for array in arrays.values()}
-        result = found.pop() if len(found) == 1 else np.result_type(*found)
+        result = np.result_type(*found.values())
     except TypeError:
-        named = ", ".join(f"{name} {array.dtype}" for name, array in arrays.items())
+        named = ", ".join(f"{name} {dtype}" for name, dtype in found.items())
         raise TypeError(f"{named}: these dtypes have no common one; cast them to one") from None
     compute = np.dtype(np.float32) if result.itemsize == 2 else result
     return compute, result
 
 
 def cast(array: Array, dtype: np.dtype[Any]) -> Array:
-    """Return `array` in `dtype`; it is copied only if it has another."""
-    return array.astype(dtype, copy=False)
+    """Return `array` in `dtype`; it is copied only if it has another or lies otherwise in memory.
+
+    Each matrix lies row by row, and each number at an address that the processor likes: the last
+    bits of a product and of a sum depend on it. Leading axes may lie anywhere, so that what is
+    broadcast along them is not copied.
+    """
+    if (
+        array.dtype == dtype
+        and array.flags.aligned
+        and (
+            array.flags.c_contiguous
+            or array.ndim > 1
+            and array.strides[-2:] == (array.shape[-1] * array.itemsize, array.itemsize)
+        )
+    ):
+        return array
+    return np.array(array, dtype, order="C")
 
 
 def fresh(array: Array, dtype: np.dtype[Any]) -> Array:
@@ -198,8 +219,11 @@ def axis_of(name: str, array: Array, axis: SupportsIndex) -> int:
 
 def pairs(x: npt.ArrayLike, y: npt.ArrayLike | None) -> tuple[Array, Array, np.dtype[Any]]:
     """Return two sets of rows in the dtype to compute in, and the dtype of the result."""
-    x = real_array("x", x, "(..., n, d)")
-    y = x if y is None else real_array("y", y, "(..., m, d)")
+    given = x
+    x = real_array("x", given, "(..., n, d)")
+    y = x if y is None or y is given else real_array("y", y, "(..., m, d)")
+    if y is not x and np.may_share_memory(x, y):
+        y = y.copy()  # NumPy would see a matrix times itself in one layout, and not in another
     same_size("width d", x=(x, -1), y=(y, -1))
     leading_axes(x=x, y=y)
     compute, result = dtypes(x=x, y=y)
@@ -336,7 +360,7 @@ def window_limits(
 
 
 class Given(NamedTuple):
-    """What attention is computed from, checked: arrays in the dtype of the caller."""
+    """What attention is computed from, checked: arrays as they are stored, to be cast in parts."""
 
     query: Array  # (..., Tq, d_k)
     key: Array  # (..., Tk, d_k)
@@ -369,12 +393,6 @@ class Given(NamedTuple):
         """Return how the capped scores follow the scaled ones: 1 if there is no cap."""
         return 1.0 if self.soft_cap is None else _kernels.cap_slope(scaled, self.soft_cap)
 
-    def reach(self, rows: Array) -> Any:
-        """Return a bound of the scores of scaled queries, the rounding of which it bounds too."""
-        lengths = (np.sqrt((array * array).sum(axis=-1)) for array in (rows, self.key))
-        bias = 0 if self.bias is None else np.abs(self.bias).max(initial=0)
-        return math.prod(length.max(initial=0) for length in lengths) + bias
-
     def returned(self, array: Array) -> Array:
         """Return a result in the dtype of the caller."""
         return cast(array, self.result)
@@ -394,9 +412,9 @@ def attention(
     **others: Array,
 ) -> Given:
     """Return what fits each other; `others` take part in choosing the dtype."""
-    query = real_array("query", query, "(..., Tq, d_k)")
-    key = real_array("key", key, "(..., Tk, d_k)")
-    value = real_array("value", value, "(..., Tk, d_v)")
+    query = numbers("query", query, "(..., Tq, d_k)")
+    key = numbers("key", key, "(..., Tk, d_k)")
+    value = numbers("value", value, "(..., Tk, d_v)")
     same_size("width d_k", query=(query, -1), key=(key, -1))
     same_size("length", key=(key, -2), value=(value, -2))
     leading = leading_axes(query=query, key=key)
@@ -421,14 +439,14 @@ def attention(
 def with_bias(
     arrays: dict[str, Array], bias: npt.ArrayLike | None, scores: tuple[int, ...]
 ) -> tuple[np.dtype[Any], np.dtype[Any], Array | None]:
-    """Return the dtype to compute in, that of the result, and the bias in the first of them."""
+    """Return the dtype to compute in, that of the result, and the bias as it is stored."""
     if bias is None:
         return *dtypes(**arrays), None
     added = bias_array(bias, scores)
-    if not isinstance(bias, float) or isinstance(bias, np.generic):
-        arrays = {**arrays, "bias": added}  # a number of Python has no dtype to impose
-    compute, result = dtypes(**arrays)
-    return compute, result, cast(added, compute)
+    if isinstance(bias, float) and not isinstance(bias, np.generic):
+        compute, result = dtypes(**arrays)  # a number of Python has no dtype to impose
+        return compute, result, cast(added, compute)
+    return *dtypes(**arrays, bias=added), added
 
 
 def scores_and_values(
@@ -507,7 +525,7 @@ def attention_back(
     gradient = real_array("d_output", d_output, "(..., Tq, d_v)")
     given = attention(query, key, value, *options, d_output=gradient)
     same_shape(d_output=gradient.shape, output=given.output_shape)
-    return given, cast(gradient, given.compute)
+    return given, fresh(gradient, given.compute)  # never the memory of `value`, as in `pairs`
 
 
 def sequence_back(
@@ -556,7 +574,7 @@ def bias_array(bias: npt.ArrayLike, scores: tuple[int, ...]) -> Array:
             f"bias must be floating, got dtype {array.dtype}; to say which key a query may "
             f"attend to, pass a boolean mask"
         )
-    array = real_array("bias", array)
+    array = numbers("bias", array)
     fits("bias", array, "scores", scores)
     return array
 

@@ -27,7 +27,7 @@ def adjusted(scores: Array, soft_cap: Any, bias: Array | None) -> Array:
         np.tanh(scores, out=scores)
         scores *= soft_cap
     if bias is not None:
-        scores += bias
+        np.add(scores, bias, out=scores, dtype=scores.dtype, casting="same_kind")
     return scores
 
 
@@ -113,6 +113,8 @@ def cap_slope(scaled_scores: Array, soft_cap: Any) -> Array:
 
 def summed(gradient: Array, shape: tuple[int, ...]) -> Array:
     """Add a gradient up over the axes along which an input of `shape` was broadcast."""
+    if gradient.shape == shape:
+        return gradient
     added = gradient.ndim - len(shape)
     wide = (i for i, size in enumerate(shape) if size != gradient.shape[added + i])
     axes = (*range(added), *(added + i for i in wide))

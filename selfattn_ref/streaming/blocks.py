@@ -1,5 +1,6 @@
 """Blocks: the passes over blocks of keys, forward and back."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
@@ -318,7 +319,7 @@ def streaming_attention_vjp(
         shift, total, output = plan.seen(here) if state is None else _part(state, here)
         mean = (d_output[here] * output).sum(axis=-1, keepdims=True)  # (..., queries, 1)
         every = shift, total, mean, d_output[here], plan.scaled_query(here)
-        sums = np.zeros_like(total)
+        sums, reach = np.zeros_like(total), total.dtype.type(0)
         for seeing, there, visible in plan.key_blocks(here):
             near = _within(here, seeing)
             shift, total, mean, d_rows, rows = (array[near] for array in every)
@@ -335,6 +336,7 @@ def streaming_attention_vjp(
             hide(weights, visible)
             if state is not None:
                 sums[near] += weights.sum(axis=-1, keepdims=True)
+                reach = np.maximum(reach, plan.reach(rows, keys, seeing, there))
             d_scores = d_rows @ values.mT
             d_scores -= mean
             d_scores *= weights
@@ -348,7 +350,7 @@ def streaming_attention_vjp(
             plan.add(d_query, seeing, given.scale * mix(d_scores, keys, visible))
             plan.add(d_key, there, mix(d_scores.mT, rows, seen_by))
         if state is not None:
-            _boundary.weights_add_up(sums, every[1], given.reach(every[-1]))
+            _boundary.weights_add_up(sums, every[1], reach)
     return AttentionGradients.of(given, d_query, d_key, d_value, d_bias)
 
 
@@ -372,7 +374,7 @@ class _Plan:
         """Choose the blocks."""
         *leading, length, _ = given.output_shape
         queries, keys = _boundary.block_pair(block_size) or (_BLOCK_QUERIES, _BLOCK_KEYS)
-        casts = given.key.dtype != given.compute or given.value.dtype != given.compute
+        casts = any(_boundary.floating(array) != given.compute for array in given[1:3])
         queries = min(queries, max(length, 1))
         # For few queries, keys and values that have to be cast are larger than the scores.
         rows = max(queries, given.key.shape[-1] + given.value.shape[-1] if casts else 0)
@@ -458,10 +460,19 @@ class _Plan:
 
     def adjusted(self, scaled: Array, here: Index, there: Index) -> Array:
         """Cap a block of scaled scores and add its bias, in place."""
+        return _kernels.adjusted(scaled, self.given.soft_cap, self.bias(here, there))
+
+    def bias(self, here: Index, there: Index) -> Array | None:
+        """Return the bias of a block of scores, as it is stored."""
         bias = self.given.bias
-        if bias is not None:
-            bias = self.at(bias, (*here[:-1], there[-2]))
-        return _kernels.adjusted(scaled, self.given.soft_cap, bias)
+        return None if bias is None else self.at(bias, (*here[:-1], there[-2]))
+
+    def reach(self, rows: Array, keys: Array, here: Index, there: Index) -> Any:
+        """Return a bound of the scores of a block, the rounding of which it bounds too."""
+        lengths = (np.sqrt((array * array).sum(axis=-1)) for array in (rows, keys))
+        bias = self.bias(here, there)
+        added = 0 if bias is None else np.abs(bias).max(initial=0)
+        return math.prod(length.max(initial=0) for length in lengths) + added
 
     def seen(self, here: Index, *, true_shift: bool = False) -> Seen:
         """Return the state of a block of queries after all keys.

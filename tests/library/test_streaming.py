@@ -28,6 +28,12 @@ from tests.support.arrays import close, normal, normals, some
 TQ, TK, DK, DV = 7, 11, 3, 5  # distinct primes: a swapped axis cannot pass
 SIZES = [1, 2, 3, 7, 11, 100, (1, 11), (7, 1), (3, 4), (100, 2), (2, 100), None]
 FEW = [1, (3, 4), None]
+STORED = {
+    "integers": lambda a: a.astype(np.int8),
+    "float16": lambda a: a.astype(np.float16),
+    "by columns": lambda a: np.asfortranarray(a, np.float64),
+    "bytes in the other order": lambda a: a.astype(np.dtype(np.float64).newbyteorder()),
+}
 SHAPES = [(), (1,), (TK,), (1, TK), (TQ, 1), (TQ, TK), (2, 1, 1), (1, 1, TK), (2, TQ, TK)]
 SEEDS = st.integers(0, 10**6)
 
@@ -358,6 +364,16 @@ class TestCost:
         assert extra[2048] < 1.2 * extra[1024]
         assert extra[2048] < 1.25e6  # two blocks of scores, in float32, are 2²⁰ bytes
 
+    @pytest.mark.parametrize("store", STORED.values(), ids=STORED)
+    def test_what_is_stored_in_another_way_is_converted_block_by_block(self, store):
+        x = store(np.arange(2048 * 64).reshape(2048, 64) % 7 - 3)
+        row = store(np.arange(2048)[np.newaxis] % 5)
+        row = row if row.dtype.kind == "f" else row / 2.0
+        bias, mask = (np.broadcast_to(a, (2048, 2048)) for a in (row, row > 0))
+        output = streaming_attention(x, x, x)
+        peak = peak_memory(lambda: streaming_attention(x, x, x, bias=bias, mask=mask))
+        assert peak - output.nbytes < 2.5e6  # two blocks of scores are 2²¹ bytes
+
     @pytest.mark.parametrize("shape, window", [((64, 128, 4), None), ((4096, 4), (64, 64))])
     def test_many_heads_or_a_window_take_no_more_memory(self, shape, window):
         x = normals(*3 * [shape], dtype=np.float32)
@@ -371,6 +387,13 @@ class TestCost:
             peak = peak_memory(lambda x=x: streaming_attention_vjp(*x, causal=True))
             peaks.append(peak - 3 * x[0].nbytes)
         assert peaks[1] < 1.2 * peaks[0] < 4e6
+
+    def test_the_backward_pass_copies_no_bias_that_is_stretched(self):
+        x, bias = normal(1024, 64), np.broadcast_to(normal(1, 1024), (1024, 1024))
+        state = attention_state(x, x, x, bias=bias)
+        for options in ({"bias": bias}, {"bias": bias, "state": state}):
+            peak = peak_memory(lambda o=options: streaming_attention_vjp(x, x, x, x, **o))
+            assert peak - bias.nbytes - 3 * x.nbytes < 6e6  # d_bias has the size of 8e6
 
     @pytest.mark.parametrize(
         "options",
