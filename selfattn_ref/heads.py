@@ -12,6 +12,7 @@ from selfattn_ref.attention import scaled_dot_product_attention
 __all__ = ["merge_heads", "multi_head_attention", "repeat_key_value_heads", "split_heads"]
 
 
+@_boundary.public
 def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> Array:
     r"""Cut each row into equal pieces, one for each head.
 
@@ -62,6 +63,7 @@ def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> Array:
     return x.reshape(*x.shape[:-1], heads, width).swapaxes(-3, -2).copy()  # (..., h, T, d)
 
 
+@_boundary.public
 def merge_heads(x: npt.ArrayLike) -> Array:
     r"""Lay the heads of each position side by side in one row.
 
@@ -100,6 +102,7 @@ def merge_heads(x: npt.ArrayLike) -> Array:
     return x.swapaxes(-3, -2).copy().reshape(*leading, length, heads * width)  # (..., T, h·d)
 
 
+@_boundary.public
 def repeat_key_value_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> Array:
     r"""Repeat each key or value head for the query heads that share it.
 

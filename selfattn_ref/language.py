@@ -129,6 +129,7 @@ def perplexity(
     return float(np.exp(cross_entropy(logits, targets, mask=mask)))
 
 
+@_boundary.public
 def bits_per_token(
     logits: npt.ArrayLike, targets: npt.ArrayLike, *, mask: npt.ArrayLike | None = None
 ) -> float:

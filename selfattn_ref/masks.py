@@ -14,6 +14,7 @@ from selfattn_ref._kernels import Mask
 __all__ = ["causal_mask", "padding_mask", "segment_mask", "window_mask"]
 
 
+@_boundary.public
 def causal_mask(
     Tq: SupportsIndex, Tk: SupportsIndex | None = None, *, offset: SupportsIndex = 0
 ) -> Mask:
@@ -74,6 +75,7 @@ def causal_mask(
     return window_mask(Tq, Tq if Tk is None else Tk, None, 0, offset=offset)
 
 
+@_boundary.public
 def padding_mask(lengths: npt.ArrayLike, Tk: SupportsIndex) -> Mask:
     r"""Hide the keys past the end of each sequence.
 
@@ -118,6 +120,7 @@ def padding_mask(lengths: npt.ArrayLike, Tk: SupportsIndex) -> Mask:
     return np.arange(keys) < kept[..., np.newaxis, np.newaxis]
 
 
+@_boundary.public
 def segment_mask(segments: npt.ArrayLike, key_segments: npt.ArrayLike | None = None) -> Mask:
     r"""Let each query attend to the keys of its own segment.
 
@@ -169,6 +172,7 @@ def segment_mask(segments: npt.ArrayLike, key_segments: npt.ArrayLike | None = N
     return np.asarray(asking == asked.mT)  # (..., Tq, Tk)
 
 
+@_boundary.public
 def window_mask(
     Tq: SupportsIndex,
     Tk: SupportsIndex,

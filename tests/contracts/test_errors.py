@@ -178,29 +178,108 @@ def test_an_object_that_fails_to_become_an_array_says_why():
         assert refusal(BY_NAME["softmax"], x=value) == expected
 
 
+# What attention is called with elsewhere, without what tunes an implementation.
+ELSEWHERE = {
+    "torch scaled_dot_product_attention": "query key value attn_mask dropout_p is_causal scale "
+    "enable_gqa",
+    "torch MultiheadAttention": "embed_dim num_heads dropout bias kdim vdim batch_first query key "
+    "value key_padding_mask need_weights attn_mask average_attn_weights is_causal",
+    "jax.nn.dot_product_attention": "query key value bias mask scale is_causal "
+    "key_value_seq_lengths local_window_size return_residual",
+    "keras MultiHeadAttention": "num_heads key_dim value_dim dropout use_bias sliding_window "
+    "query value key value_mask key_mask attention_mask return_attention_scores training "
+    "use_causal_mask",
+    "keras.ops.dot_product_attention": "query key value bias mask scale is_causal "
+    "attn_logits_soft_cap",
+    "ONNX Attention": "Q K V attn_mask past_key past_value nonpad_kv_seqlen is_causal "
+    "kv_num_heads q_num_heads scale softcap left_window_size right_window_size",
+    "flash_attn_func": "q k v dropout_p softmax_scale causal window_size softcap alibi_slopes "
+    "return_attn_probs",
+    "xformers memory_efficient_attention": "query key value attn_bias p scale",
+    "Hugging Face": "hidden_states query key value attention_mask scaling dropout sliding_window "
+    "softcap past_key_values use_cache output_attentions num_key_value_heads",
+    "FlashInfer": "q k v custom_mask causal sm_scale logits_soft_cap return_lse",
+    "nobody in particular": "window n_heads heads return_weights dim axis causal_mask temperature "
+    "offset mask bias keys values",
+}
+
+
 @pytest.mark.parametrize("call", [c for c in CALLS if "causal" in c.parameters], ids=str)
-def test_words_of_other_libraries_get_the_word_for_it_here(call):
-    for word, ours in {
-        "attn_mask": "mask= (boolean, True = may attend); numbers to add to the scores are bias=",
-        "attention_mask": "mask= (boolean, True = may attend); numbers to add to the scores are bi",
-        "key_padding_mask": "mask=padding_mask(lengths, Tk)",
-        "is_causal": "causal=",
-        "use_causal_mask": "causal=",
-        "sm_scale": "scale=",
-        "softmax_scale": "scale=",
-        "softcap": "soft_cap=",
-        "logits_soft_cap": "soft_cap=",
-        "window_size": "mask=window_mask(...), or window= in the streaming form",
-        "local_window_size": "mask=window_mask(...), or window= in the streaming form",
-        "enable_gqa": "repeat_key_value_heads, or num_key_value_heads= of multi_head_attention",
-        "dropout": "nothing: no weight is ever dropped",
-        "dropout_p": "nothing: no weight is ever dropped",
-    }.items():
-        name = call.name.split(".")[-1]
-        expected = f"TypeError: {name} has no {word}=: here that is {ours}"
-        assert refusal(call, **required(call), **{word: None}).startswith(expected)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'masc'"):
-        call(**required(call), masc=None)
+def test_attention_knows_the_words_of_every_library(call):
+    for words in ELSEWHERE.values():
+        for word in set(words.split()) - call.parameters.keys():
+            message = refusal(call, **required(call), **{word: None})
+            name = call.name.split(".")[-1]
+            assert message.startswith(f"TypeError: {name} has no {word}=: here that is ")
+
+
+TRANSLATED = """
+scaled_dot_product_attention attn_mask
+    mask= (boolean, True = may attend); numbers to add to the scores are bias=
+scaled_dot_product_attention_vjp key_padding_mask
+    mask=padding_mask(lengths, Tk), True = may attend
+scaled_dot_product_attention window | mask=window_mask(...), or window= in the streaming form
+scaled_dot_product_attention temperature | scale=1 / (temperature * sqrt(d_k))
+scaled_dot_product_attention sm_scale | scale=
+scaled_dot_product_attention num_heads
+    nothing: heads are a leading axis, which split_heads makes; multi_head_attention has num_heads=
+scaled_dot_product_attention need_weights
+    nothing: attention_weights(scaled_scores(query, key), mask=mask) are the weights
+scaled_dot_product_attention axis | nothing: arrays are (..., T, d)
+scaled_dot_product_attention block_size | nothing: streaming_attention works in blocks
+streaming_attention window_size
+    window=(left, right), without the position itself, None for no limit
+streaming_attention return_lse | nothing: attention_state(...).log_sum_exp
+self_attention query | x=, which w_query projects
+self_attention dropout_p | nothing: no weight is ever dropped
+multi_head_attention heads | num_heads=
+multi_head_attention enable_gqa | num_key_value_heads=
+multi_head_attention k | x_key_value=, which w_key projects
+multi_head_attention out_proj_weight | w_output=, transposed
+attention_weights is_causal | mask=causal_mask(Tq, Tk)
+attention_weights scale | nothing: it is the scale= of scaled_scores
+attention_weights dim | nothing: the last axis is that of the keys
+softmax dim | axis=
+softmax temperature | nothing: divide the scores by it
+softmax where | the mask= of attention_weights
+softmax mask | nothing: the mask= of attention_weights and of attention hides keys
+soft_cap softcap | cap=
+window_mask sliding_window
+    left= and right=, without the position itself, None for no limit
+padding_mask seq_lens | lengths=
+segment_mask segment_ids | segments=, a number for each position
+rotate_pairs offset | positions=
+rotate_pairs rope_theta | base=
+cross_entropy ignore_index | mask= (boolean, True = this position counts)
+cross_entropy labels | targets=
+dot_similarity x2 | y=
+KeyValueCache.attend offset | nothing: a cache counts the positions itself
+AttentionState.of attn_mask | mask= (boolean, True = kept)
+"""
+
+
+@pytest.mark.parametrize("line", TRANSLATED.replace("\n    ", " | ").strip().splitlines())
+def test_a_word_of_others_gets_what_it_is_in_this_function(line):
+    called, says = line.split(" | ")
+    name, word = called.split()
+    message = refusal(BY_NAME[name], **required(BY_NAME[name]), **{word: None})
+    assert message == f"TypeError: {name.split('.')[-1]} has no {word}=: here that is {says}"
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_misspelled_word_gets_the_right_one_and_a_strange_one_all_of_them(call):
+    of = BY_NAME["AttentionState.merge"]
+    names = ["other"] if call == of else list(call.parameters)
+    name = call.name.split(".")[-1]
+    with pytest.raises(TypeError) as caught:
+        call.public(zzzz=None)
+    assert str(caught.value) == f"{name} has no zzzz=: it has {', '.join(names)}"
+    for word in (n for n in names if len(n) > 4):
+        typo = word[:2] + word[3] + word[2] + word[4:]
+        if typo != word:
+            with pytest.raises(TypeError) as caught:
+                call.public(**{typo: None})
+            assert str(caught.value) == f"{name} has no {typo}=: did you mean {word}=?"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
