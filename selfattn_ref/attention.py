@@ -43,8 +43,8 @@ def scaled_dot_product_attention(
     scale : float, optional
         Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
     soft_cap : float, optional
-        A bound that the scaled scores approach and never exceed, as `soft_cap` does; positive
-        and finite. By default there is none.
+        A bound that the scaled scores approach, as `soft_cap` says; positive and finite. By
+        default there is none.
     causal : bool, optional
         Whether key j is visible to query i only if :math:`j \le i + \text{offset}`, in addition
         to `mask`: the mask of `causal_mask`.
@@ -56,9 +56,9 @@ def scaled_dot_product_attention(
     ndarray, shape (..., Tq, d_v)
         Row i is the output for query i, in the unit of the values. A query with nobody to
         attend to gets zeros. What stands in a masked place changes nothing, a NaN or an
-        infinity included; in an allowed place it shows in the rows that may attend to it, and
-        in no other. The dtype is the common one of the inputs; 16-bit inputs are computed in
-        float32.
+        infinity included. In an allowed place it shows in the rows that may attend to it, and
+        in no other; but a score of :math:`-\infty` counts as hidden, whatever made it. The
+        dtype is the common one of the inputs; 16-bit inputs are computed in float32.
 
     Raises
     ------
@@ -84,13 +84,13 @@ def scaled_dot_product_attention(
     "Scaled dot-product attention"; worked examples SA009, SA016.
 
     An entry is off by at most :math:`(e^E - 1)\,V` with
-    :math:`E = \varepsilon\,(n + 6 + (d_k / 2 + 10)\,S + 6B)`, if that is at most 1. Here :math:`n`
-    is the number of keys that the query may attend to and, among those, :math:`V` is the largest
-    value, :math:`B` the largest bias and :math:`S` the largest
-    :math:`|\text{scale}| \sum_k |q_{ik} k_{jk}|`, all in size; :math:`\varepsilon` is the spacing
-    of the numbers after 1. A `soft_cap` adds :math:`7 \varepsilon S` to :math:`E`. A 16-bit result
-    is rounded once more. This is the theorem "Rounding in attention" in the chapter on
-    long sequences; typical errors are much smaller.
+    :math:`E = \varepsilon\,(n + 6 + (d_k / 2 + 10)\,S + 6B)`, if that is at most 1,
+    :math:`d_k^2 \varepsilon` at most 5, and nothing overflows. Here :math:`n` is the number of
+    keys that the query may attend to and, among those, :math:`V` is the largest value, :math:`B`
+    the largest bias and :math:`S` the largest :math:`|\text{scale}| \sum_k |q_{ik} k_{jk}|`, all
+    in size; :math:`\varepsilon` is the spacing of the numbers after 1. A `soft_cap` adds
+    :math:`7 \varepsilon S` to :math:`E`. A 16-bit result is rounded once more. This is the theorem
+    "Rounding in attention" in the chapter on long sequences; typical errors are much smaller.
 
     References
     ----------
@@ -107,7 +107,8 @@ def scaled_dot_product_attention(
     array([[1., 2.]])
 
     A score beyond the range of the dtype is :math:`-\infty` or :math:`+\infty`, and counts as
-    such: hidden, or NaN. In float32, :math:`-10^{60}` hides the only key:
+    such: hidden, or NaN. So is one with a step beyond it, of which `scale` times `query` is the
+    first. In float32, :math:`-10^{60}` hides the only key:
 
     >>> f = np.float32
     >>> scaled_dot_product_attention(f([[1e30]]), f([[-1e30]]), f([[7.0]]))

@@ -131,7 +131,7 @@ def segment_mask(segments: npt.ArrayLike, key_segments: npt.ArrayLike | None = N
     Parameters
     ----------
     segments : array_like of int, shape (..., Tq)
-        The number of the segment in which each query stands; any integers.
+        The number of the segment in which each query stands; any that int64 holds.
     key_segments : array_like of int, shape (..., Tk), optional
         The same for the keys; by default those of the queries. Leading axes broadcast.
 

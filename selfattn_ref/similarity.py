@@ -72,7 +72,7 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array
     -------
     ndarray, shape (..., n, m)
         Numbers in [−1, 1], without a unit. Very long and very short vectors lose no accuracy.
-        A vector with a NaN or an infinity has no direction: its row is NaN.
+        A vector with a NaN or an infinity has no direction: its row or column is NaN.
 
     Raises
     ------

@@ -54,7 +54,7 @@ def streaming_attention(
         One value a row, as many as keys. The leading axes of all three broadcast.
     mask : array_like of bool, optional
         True where query i may attend to key j; broadcasts to the scores (..., Tq, Tk). A block
-        that it hides as a whole costs nothing.
+        that it hides as a whole is skipped.
     bias : array_like of float, optional
         Added to the scaled scores before masking; broadcasts to them.
     scale : float, optional
@@ -96,11 +96,12 @@ def streaming_attention(
 
     Notes
     -----
-    Beyond the output, memory is one block of scores and its inputs, whatever the lengths, unless
-    an argument has to be copied first: a bias of another dtype, or any argument whose matrices do
-    not lie row by row in memory, such as a row that `numpy.broadcast_to` has stretched. The
-    method is that of [1]_ and [2]_. Blocks that `causal`, `window` or `mask` hide as a whole
-    are not visited. The logarithm of the sums is `attention_state`'s ``log_sum_exp``.
+    Beyond the output, memory is one block of scores and its inputs, whatever the lengths: an
+    array of another dtype or layout is converted block by block, and one that
+    `numpy.broadcast_to` has stretched is not copied as a whole. Only what is no array, such as a
+    list, becomes one first. The method is that of [1]_ and [2]_. Blocks that `causal`, `window`
+    or `mask` hide as a whole are not visited. The logarithm of the sums is `attention_state`'s
+    ``log_sum_exp``.
 
     The error is bounded as that of `scaled_dot_product_attention`, with :math:`6 M` more in the
     parentheses of :math:`E` for :math:`M + 1` blocks of keys: see the theorem "Rounding in
@@ -168,7 +169,7 @@ def attention_state(
     Returns
     -------
     AttentionState
-        Its arrays are float64 or float32: 16-bit inputs are summed in float32.
+        Its arrays have the common dtype of the inputs, or float32 if that has 16 bits.
 
     Raises
     ------
@@ -285,7 +286,8 @@ def streaming_attention_vjp(
     Notes
     -----
     The weights are recomputed from the largest score and the total of each query, as in [1]_,
-    section 3.1 and algorithm 4; nothing of size Tq × Tk is held.
+    section 3.1 and algorithm 4; nothing of size Tq × Tk is held but the gradient of a bias that
+    has this size.
 
     References
     ----------

@@ -32,7 +32,8 @@ class AttentionState:
     total : array_like, shape (..., Tq, 1)
         The sum :math:`\ell` of the exponentials; 0 for a query that has seen no key.
     output : array_like, shape (..., Tq, d_v)
-        The average :math:`o` of the values seen so far; zeros before any key.
+        The average :math:`o` of the values seen so far; zeros before any key. Arrays are kept,
+        not copied, where they need not be converted.
 
     Raises
     ------
@@ -106,7 +107,7 @@ class AttentionState:
         Returns
         -------
         AttentionState
-            Its arrays are float64 or float32: 16-bit inputs are summed in float32.
+            Its arrays have the common dtype of the inputs, or float32 if that has 16 bits.
 
         Raises
         ------
@@ -143,8 +144,9 @@ class AttentionState:
         Returns
         -------
         AttentionState
-            ``a.merge(b)`` and ``b.merge(a)`` are equal to the last bit; another grouping of
-            three states differs by rounding only. A state that has seen no key changes nothing.
+            ``a.merge(b)`` and ``b.merge(a)`` are equal, without any rounding between them;
+            another grouping of three states differs by rounding. A state that has seen no key
+            changes nothing.
 
         Raises
         ------

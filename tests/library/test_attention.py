@@ -71,6 +71,16 @@ class TestScaledDotProductAttention:
             query, key, value = single([[1e30]]), single([[sign * 1e30]]), single([[7]])
             for function in (scaled_dot_product_attention, streaming_attention):
                 np.testing.assert_array_equal(function(query, key, value), [[expected]])
+                # The score is ±1, but scale · query is beyond the range.
+                steps = single([[1e30]]), single([[sign * 1e-40]]), value
+                np.testing.assert_array_equal(function(*steps, scale=1e10), [[expected]])
+
+    @pytest.mark.parametrize("bad, expected", [(INF, [7.0, NAN]), (-INF, [NAN, 7.0])])
+    def test_an_infinite_key_counts_as_hidden_where_its_score_is_minus_infinity(
+        self, bad, expected
+    ):
+        output = scaled_dot_product_attention([[-1.0], [1.0]], [[bad], [1.0]], [[5.0], [7.0]])
+        np.testing.assert_array_equal(output[:, 0], expected)
 
 
 class TestMasking:

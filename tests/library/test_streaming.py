@@ -234,6 +234,17 @@ class TestAccuracy:
                 for number in output[:, 0]:
                     assert abs(Fraction(float(number)) - sum(exact) / len(exact)) <= bound
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("keys", [1, 2, 3, 5, 7, 10, 33, 100])
+    def test_scores_fill_the_range_and_values_half_of_it(self, dtype, keys):
+        largest = np.finfo(dtype).max
+        key = np.array([[largest]] * keys + [[-largest]], dtype)
+        value = np.array([[largest / 2]] * keys + [[-largest / 2]], dtype)
+        query = np.ones((1, 1), dtype)
+        for function in (scaled_dot_product_attention, streaming_attention):
+            output = function(query, key, value, scale=1)
+            np.testing.assert_allclose(output, value[:1], rtol=8 * np.finfo(dtype).eps)
+
     @pytest.mark.parametrize("up, down", [(1e30, 1e-38), (1e-38, 1e30), (1e20, 1e-30)])
     def test_the_gradients_of_large_and_tiny_numbers(self, up, down):
         query, key, value, d_output = inputs()
