@@ -153,13 +153,14 @@ _FOREIGN = {word: says for words, says in _WORDS.items() for word in words.split
 
 
 def _refusal(function: str, word: str, parameters: list[str]) -> str:
-    """Return what to say of a keyword that a function does not have."""
+    """Return what to say of a keyword that a function does not have, first as Python says it."""
+    refused = f"{function}() got an unexpected keyword argument {word!r}"
     for name, says in _FOREIGN.get(word, {}).items():
         if name in ("", *parameters):
-            return f"{function} has no {word}=: here that is {says}"
+            return f"{refused}: here that is {says}"
     for close in difflib.get_close_matches(word, parameters, 1):
-        return f"{function} has no {word}=: did you mean {close}=?"
-    return f"{function} has no {word}=: it has {', '.join(parameters)}"
+        return f"{refused}: did you mean {close}=?"
+    return f"{refused}: it has {', '.join(parameters)}"
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:

@@ -204,13 +204,17 @@ ELSEWHERE = {
 }
 
 
+def unknown(call, word):
+    """Return what Python says of a keyword that a function does not take."""
+    return f"{call.name.split('.')[-1]}() got an unexpected keyword argument '{word}'"
+
+
 @pytest.mark.parametrize("call", [c for c in CALLS if "causal" in c.parameters], ids=str)
 def test_attention_knows_the_words_of_every_library(call):
     for words in ELSEWHERE.values():
         for word in set(words.split()) - call.parameters.keys():
             message = refusal(call, **required(call), **{word: None})
-            name = call.name.split(".")[-1]
-            assert message.startswith(f"TypeError: {name} has no {word}=: here that is ")
+            assert message.startswith(f"TypeError: {unknown(call, word)}: here that is ")
 
 
 TRANSLATED = """
@@ -262,24 +266,24 @@ AttentionState.of attn_mask | mask= (boolean, True = kept)
 def test_a_word_of_others_gets_what_it_is_in_this_function(line):
     called, says = line.split(" | ")
     name, word = called.split()
-    message = refusal(BY_NAME[name], **required(BY_NAME[name]), **{word: None})
-    assert message == f"TypeError: {name.split('.')[-1]} has no {word}=: here that is {says}"
+    call = BY_NAME[name]
+    message = refusal(call, **required(call), **{word: None})
+    assert message == f"TypeError: {unknown(call, word)}: here that is {says}"
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_a_misspelled_word_gets_the_right_one_and_a_strange_one_all_of_them(call):
     of = BY_NAME["AttentionState.merge"]
     names = ["other"] if call == of else list(call.parameters)
-    name = call.name.split(".")[-1]
     with pytest.raises(TypeError) as caught:
         call.public(zzzz=None)
-    assert str(caught.value) == f"{name} has no zzzz=: it has {', '.join(names)}"
+    assert str(caught.value) == f"{unknown(call, 'zzzz')}: it has {', '.join(names)}"
     for word in (n for n in names if len(n) > 4):
         typo = word[:2] + word[3] + word[2] + word[4:]
         if typo != word:
             with pytest.raises(TypeError) as caught:
                 call.public(**{typo: None})
-            assert str(caught.value) == f"{name} has no {typo}=: did you mean {word}=?"
+            assert str(caught.value) == f"{unknown(call, typo)}: did you mean {word}=?"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
