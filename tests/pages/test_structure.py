@@ -93,15 +93,6 @@ class TestAllPages:
             assert "alt=" in cell.code, f"{relative(page)}: {figure['name']} has no alt"
 
     @EVERY_PAGE
-    def test_what_a_caption_claims_is_asserted_beside_it(self, page):
-        every = cells(page.read_text("utf-8"))
-        for place, cell in enumerate(every):
-            if figure := cell.options.get("mystnb", {}).get("figure"):
-                near = [cell, *(c for c in every[max(0, place - 2) : place + 3] if not c.visible)]
-                asserted = any("assert " in c.code for c in near)
-                assert asserted, f"{relative(page)}: nothing asserts the claim of {figure['name']}"
-
-    @EVERY_PAGE
     def test_a_loaded_example_is_checked(self, page):
         code = "\n".join(cell.code for cell in cells(page.read_text("utf-8")))
         for line in re.findall(

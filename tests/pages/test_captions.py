@@ -1,0 +1,238 @@
+"""Of each array that a figure draws: spoil it, and an assertion beside the figure fails."""
+
+import ast
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from tests.pages.sources import Cell, cells, pages, relative
+
+PAGES = [page for page in pages() if " name: fig-" in page.read_text("utf-8")]
+# What draws no numbers.
+DIAGRAMS = {
+    "fig-gradients-forward-and-back": "arrows and formulas",
+    "fig-architecture-modules": "what imports what",
+    "fig-architecture-machine": "what imports what",
+}
+# To a number that stands alone, or repeats, 1 is added instead.
+SPOILED = {
+    "in reverse order": np.flip,
+    "all equal to their mean": lambda a: np.full_like(a, a[np.isfinite(a)].mean()),
+}
+Lines = list[ast.stmt]
+Names = dict[str, Any]
+
+
+class Figure(NamedTuple):
+    """A figure, with the lines of its cell and of the hidden cells beside it."""
+
+    name: str
+    before: Lines  # of the page, since the figure before
+    lines: Lines
+    drawn: set[str]  # names that the drawing uses
+    ready: int  # how many of the lines have run by then
+
+
+def figure_of(cell: Cell) -> str:
+    return str(cell.options.get("mystnb", {}).get("figure", {}).get("name", ""))
+
+
+def lines_of(some: Iterable[Cell]) -> Lines:
+    """Return the lines that compute, without the last of a figure, which draws it."""
+    kept = (cell for cell in some if "raises-exception" not in cell.tags)
+    return [n for c in kept for n in ast.parse(c.code).body[: -1 if figure_of(c) else None]]
+
+
+def figures(text: str) -> Iterator[Figure]:
+    every, done = cells(text), 0
+    ends = [*(cell.visible or bool(figure_of(cell)) for cell in every), True]
+    for place, cell in enumerate(every):
+        if figure_of(cell):
+            first, drawing, ready = place, ast.parse(cell.code).body[-1:], place + 1
+            if "plotted(" in cell.code:  # the visible cell before it draws
+                first, ready = place - 1, place
+                plot = lines_of([every[first]])
+                drawing = [line for line in plot if isinstance(line, ast.Expr | ast.For)]
+            while first > done and not ends[first - 1]:
+                first -= 1
+            last = ends.index(True, place + 1)
+            yield Figure(
+                figure_of(cell),
+                lines_of(every[done:first]),
+                lines_of(every[first:last]),
+                set[str]().union(*map(used, drawing)),
+                len(lines_of(every[first:ready])),
+            )
+            done = first
+
+
+def names_of(nodes: Iterable[ast.AST]) -> set[str]:
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def is_stored(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)
+
+
+def made(line: ast.stmt) -> set[str]:
+    """Return the names to which a line gives a value, or a part of one."""
+    if isinstance(line, ast.FunctionDef):
+        return {line.name}
+    nodes = [*ast.walk(line)]
+    inside = (n for c in nodes if isinstance(c, ast.comprehension) for n in ast.walk(c.target))
+    parts = [n.value for n in nodes if isinstance(n, ast.Subscript) and is_stored(n)]
+    parts += [n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr == "append"]
+    return names_of(filter(is_stored, nodes)) - names_of(inside) | names_of(parts)
+
+
+def used(line: ast.stmt) -> set[str]:
+    """Return the names that a line takes from elsewhere; a description does not count."""
+    for word in ast.walk(line):
+        if isinstance(word, ast.keyword) and word.arg == "alt":
+            word.value = ast.Constant("")
+    nodes = [*ast.walk(line)]
+    own = {n.arg for n in nodes if isinstance(n, ast.arg)}
+    return names_of(nodes) - names_of(filter(is_stored, nodes)) - own
+
+
+def parts(value: Any) -> list[Any]:
+    """Return what there is in a collection that is no array."""
+    if isinstance(value, dict):
+        return [*value.values()]
+    return [*value] if isinstance(value, list | tuple) else []
+
+
+def is_array(value: Any) -> bool:
+    """Tell an array, a list of numbers, or a number, from all else."""
+    if isinstance(value, np.ndarray):
+        return value.size > 0 and value.dtype.kind in "bif"
+    return all(isinstance(one, int | float | np.number) for one in parts(value) or [value])
+
+
+def has_array(value: Any) -> bool:
+    return is_array(value) or any(map(has_array, parts(value)))
+
+
+def spoiled(value: Any, way: str) -> Any:
+    """Return data with all of its arrays spoiled."""
+    if is_array(value):
+        array = np.asarray(value)
+        if np.allclose(array, array.flat[0], rtol=0.1):
+            array = ~array if array.dtype == bool else array + 1
+        else:
+            array = SPOILED[way](array)
+        return array if isinstance(value, np.ndarray) else array.tolist()
+    if isinstance(value, dict):
+        return {name: spoiled(part, way) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        inside = [spoiled(part, way) for part in value]
+        return value._make(inside) if hasattr(value, "_make") else type(value)(inside)
+    return value
+
+
+def run(line: ast.stmt, names: Names) -> None:
+    exec(compile(ast.Module([line], []), "page", "exec"), names)
+
+
+def fails(lines: Lines, names: Names) -> bool:
+    """Tell whether an assertion of the page fails. Other errors do not count."""
+    for line in lines:
+        try:
+            run(line, names)
+        except Exception as error:
+            *_, raised = traceback.extract_tb(error.__traceback__)
+            if isinstance(error, AssertionError) and raised.filename == "page":
+                return True
+    return False
+
+
+def tried(figure: Figure, names: Names) -> dict[str, bool]:
+    """Return the names of arrays that a figure draws, and whether spoiling one is noticed."""
+    states = [dict(names)]
+    for line in figure.lines:
+        run(line, names)
+        states.append(dict(names))
+
+    def fail_with(after: int, **changed: Any) -> bool:
+        for axes in plt.gcf().axes if plt.get_fignums() else ():
+            axes.clear()
+        names.clear()
+        names.update(states[after], **changed)
+        return fails(figure.lines[after:], names)
+
+    found: dict[str, bool] = {}
+    steady, ask = set[int](), sorted(figure.drawn)
+    for name in ask:
+        makers = [n for n in range(figure.ready) if name in made(figure.lines[n])]
+        after = makers[-1] + 1 if makers else 0
+        value = states[after].get(name)
+        if has_array(value):
+            assert after in steady or not fail_with(after), f"{figure.name} cannot be run again"
+            steady.add(after)
+            found[name] = any(fail_with(after, **{name: spoiled(value, way)}) for way in SPOILED)
+        elif makers and not callable(value):  # such as a Sheet
+            ask += sorted(used(figure.lines[after - 1]) - {*ask})
+    plt.close("all")
+    names.clear()
+    names.update(states[0])
+    return found
+
+
+def figures_of(text: str) -> Iterator[tuple[Figure, dict[str, bool]]]:
+    """Run a page; yield its figures, and which of their arrays their assertions notice."""
+    names: Names = {"__name__": "__main__"}
+    for figure in figures(text):
+        with warnings.catch_warnings(action="ignore"):
+            for line in figure.before:
+                run(line, names)
+            found = tried(figure, names)
+        yield figure, found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_an_assertion_fails_if_an_array_that_is_drawn_is_spoiled(page):
+    for figure, found in figures_of(page.read_text("utf-8")):
+        missed = [name for name, noticed in found.items() if not noticed]
+        assert not missed, f"{figure.name}: no assertion fails with {' or '.join(missed)} spoiled"
+        assert bool(found) != (figure.name in DIAGRAMS), f"{figure.name}: what it draws has no name"
+
+
+def test_what_draws_no_numbers_is_there():
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    assert all(f" name: {name}\n" in text for name in DIAGRAMS)
+
+
+@pytest.mark.parametrize(
+    "claim, noticed",
+    [
+        ("rise.argmax() == 2", True),
+        ("rise.sum() == 6 and (rise > 0).all()", False),
+        ("True", False),
+        ("level == 4", False),
+    ],
+)
+def test_an_assertion_that_says_too_little_is_found(claim, noticed):
+    page = """
+```{code-cell} python
+import numpy as np
+rise = np.array([1, 2, 3])
+```
+
+```{code-cell} python
+---
+mystnb:
+  figure:
+    name: fig-rise
+---
+level = 4
+assert CLAIM
+charts.charts(rise, alt=f"It ends at level {level}.")
+```
+"""
+    ((_, found),) = figures_of(page.replace("CLAIM", claim))
+    assert found == {"rise": noticed}
