@@ -30,26 +30,26 @@ def scaled_dot_product_attention(
     Parameters
     ----------
     query : array_like, shape (..., Tq, d_k)
-        One query a row.
+        One query per row.
     key : array_like, shape (..., Tk, d_k)
-        One key a row.
+        One key per row.
     value : array_like, shape (..., Tk, d_v)
-        One value a row, as many as keys. `d_v` may differ from `d_k`. The leading axes of all
-        three broadcast.
+        One value per row, as many values as keys. `d_v` may differ from `d_k`. The leading axes of
+        all three arrays broadcast.
     mask : array_like of bool, optional
         True where query i may attend to key j; broadcasts to the scores (..., Tq, Tk).
     bias : array_like of float, optional
         Added to the scaled scores before masking; broadcasts to them.
     scale : float, optional
-        Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
+        Finite factor that multiplies the dot products; by default :math:`1/\sqrt{d_k}`.
     soft_cap : float, optional
         A bound that the scaled scores approach, as `soft_cap` says; positive and finite. By
         default there is none.
     causal : bool, optional
-        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`, in addition
-        to `mask`: the mask of `causal_mask`.
+        If True, key j is visible to query i only if :math:`j \le i + \text{offset}`, as with
+        `causal_mask`. A `mask` applies as well.
     offset : int, optional
-        Position of the first query, counted in keys; for `causal` only.
+        Position of the first query relative to key 0; allowed only with `causal`.
 
     Returns
     -------
@@ -64,8 +64,8 @@ def scaled_dot_product_attention(
     ------
     TypeError
         If an argument is of the wrong kind: an array does not hold real numbers, `mask` is not
-        boolean, `bias` not floating, `causal` not a bool. A word of another library, such as
-        ``attn_mask``, gets a message that says the word for it here.
+        boolean, `bias` is not floating-point, or `causal` is not a bool. For a keyword of another
+        library, such as ``attn_mask``, the message names the equivalent here.
     ValueError
         If widths, lengths or leading axes do not match, `mask` or `bias` does not broadcast to
         the scores, `scale` is not finite, `soft_cap` not positive, or an `offset` is given
@@ -79,9 +79,9 @@ def scaled_dot_product_attention(
 
     Notes
     -----
-    It is ``attention_weights(scaled_scores(query, key), mask=mask) @ value``; a `soft_cap` comes
-    after the scale, a `bias` after the cap, the mask last. Equation 1 of [1]_. Taught on the page
-    "Scaled dot-product attention"; worked examples SA009, SA016.
+    Equivalent to ``attention_weights(scaled_scores(query, key), mask=mask) @ value``. A `soft_cap`
+    is applied after the scale, a `bias` after the cap, and the mask last. Equation 1 of [1]_.
+    Taught on the page "Scaled dot-product attention"; worked examples SA009, SA016.
 
     An entry is off by at most :math:`(e^E - 1)\,V` with
     :math:`E = \varepsilon\,(n + 6 + (d_k / 2 + 10)\,S + 6B)`, if that is at most 1,
@@ -146,7 +146,7 @@ def self_attention(
     Parameters
     ----------
     x : array_like, shape (..., T, d_model)
-        One embedding a row.
+        One embedding per row.
     w_query, w_key : array_like, shape (d_model, d_k)
         Projections to queries and to keys; they multiply from the right.
     w_value : array_like, shape (d_model, d_v)
@@ -179,7 +179,7 @@ def self_attention(
 
     Examples
     --------
-    Two positions that match themselves no better than each other share alike:
+    Two positions that match each other as well as themselves share equally:
 
     >>> import numpy as np
     >>> from selfattn_ref import self_attention

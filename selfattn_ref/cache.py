@@ -14,29 +14,29 @@ __all__ = ["KeyValueCache"]
 
 
 class KeyValueCache:
-    """Remember keys and values, so that each new query costs one row and not all.
+    """Remember keys and values, so that a new query costs one row of scores, not all of them.
 
-    Attending in steps, in chunks of any size, gives the rows of the causal pass over the whole
-    sequence. ``len(cache)`` is the number of positions remembered, which is also the position
+    Attending step by step, in chunks of any size, gives the same rows as one causal pass over the
+    whole sequence. ``len(cache)`` is the number of positions remembered, which is also the position
     of the next one.
 
     See Also
     --------
-    causal_mask : Its `offset` is what a cache passes.
-    rotate_pairs : Rotate queries and keys before they are passed here, from ``len(cache)`` on.
+    causal_mask : The cache passes ``len(cache)`` as its `offset`.
+    rotate_pairs : Rotates queries and keys before they are passed here; start at ``len(cache)``.
 
     Notes
     -----
-    The storage grows by doubling: when a chunk no longer fits, keys and values move to new
-    arrays of twice the capacity, or of the length needed if that is more. Over n positions
-    that copies fewer than 2 n rows, and at most about half of the storage is unused. Equal to
-    the full pass in algebra, and in floating point up to rounding: sums over a different
-    number of keys may be added up in a different order. Taught on the page "Generation and
-    the key/value cache"; worked example SA025.
+    The storage grows by doubling: when a chunk no longer fits, keys and values move to new arrays
+    of twice the capacity, or of the length needed if that is more. Over n positions this copies
+    fewer than 2 n rows, and at most about half of the storage is unused. In exact arithmetic the
+    result equals the full pass; in floating point it does so up to rounding, because sums over
+    different numbers of keys may be added up in a different order. Taught on the page "Generation
+    and the key/value cache"; worked example SA025.
 
     Examples
     --------
-    Keys of zero match alike, so that each output is the mean of the values so far:
+    Keys of zero all match equally well, so each output is the mean of the values so far:
 
     >>> from selfattn_ref import KeyValueCache
     >>> cache = KeyValueCache()
@@ -74,12 +74,12 @@ class KeyValueCache:
 
     @property
     def keys(self) -> Array | None:
-        """The keys so far, shape (..., T, d_k), to read; None before the first call."""
+        """The keys so far, shape (..., T, d_k), read-only; None before the first call."""
         return _to_read(self._keys, self._length)
 
     @property
     def values(self) -> Array | None:
-        """The values so far, shape (..., T, d_v), to read; None before the first call."""
+        """The values so far, shape (..., T, d_v), read-only; None before the first call."""
         return _to_read(self._values, self._length)
 
     @_boundary.public
@@ -95,42 +95,42 @@ class KeyValueCache:
         soft_cap: float | None = None,
         causal: bool = True,
     ) -> Array:
-        """Append keys and values, and let their queries attend to all positions up to theirs.
+        """Append keys and values, and let each new query attend to all positions up to its own.
 
         Parameters
         ----------
         query : array_like, shape (..., T, d_k)
             Queries of the new positions. The leading axes broadcast with those of the keys and
-            values; the dtype is free.
+            values; any dtype is allowed.
         key : array_like, shape (..., T, d_k)
-            Keys of the new positions, as many as queries; T may be 0. The first call settles
-            their leading axes, their width and their dtype.
+            Keys of the new positions, as many keys as queries; T may be 0. The first call fixes
+            their leading axes, width and dtype.
         value : array_like, shape (..., T, d_v)
-            Values of the new positions, settled likewise.
+            Values of the new positions; the first call fixes the same for them.
         mask : array_like of bool, optional
-            True where a new query may attend to a key, the remembered ones included: it
-            broadcasts to (..., T, ``len(cache)`` + T). So does a `bias`.
+            True where a new query may attend to a key, remembered or new; broadcasts to (..., T,
+            ``len(cache)`` + T). So does `bias`.
         bias, scale, soft_cap : optional
             As in `scaled_dot_product_attention`.
         causal : bool, optional
-            Whether the new positions do not see each other's later ones, which is the default;
-            the offset is ``len(cache)``.
+            If True (the default), a new position does not see the new positions after it; the
+            offset is ``len(cache)``.
 
         Returns
         -------
         ndarray, shape (..., T, d_v)
-            Row i is the output of new query i, which sees all earlier positions and itself.
-            Edge cases and dtypes as in `scaled_dot_product_attention`. The cache keeps copies:
-            the inputs may be changed afterwards.
+            Row i is the output for new query i, which sees all earlier positions and its own. Edge
+            cases and dtypes as in `scaled_dot_product_attention`. The cache keeps copies, so the
+            inputs may be changed afterward.
 
         Raises
         ------
         TypeError
-            If an argument is of the wrong kind, or keys or values have another dtype than the
+            If an argument is of the wrong kind, or the keys or values do not have the dtype of the
             cached ones.
         ValueError
-            If the shapes do not match each other or those of the cached keys and values. After
-            any error the cache is as it was.
+            If the shapes do not match each other or those of the cached keys and values. After any
+            error the cache is unchanged.
 
         See Also
         --------

@@ -1,4 +1,4 @@
-"""Gradients: how a small change of each input changes a loss, given how the output does.
+"""Gradients: how a small change of each input changes a loss, given how the output changes it.
 
 A vector-Jacobian product (vjp) takes ``d_output``, the gradient of some loss with respect to
 the output, and returns the gradients of that loss with respect to the inputs.
@@ -29,18 +29,18 @@ class _OfAttention(NamedTuple):
 
 
 class AttentionGradients(_OfAttention):
-    """The gradients of attention: a tuple of three, with names.
+    """The gradients of attention, as a named tuple of three.
 
     Parameters
     ----------
     d_query, d_key, d_value : ndarray
-        Gradients with respect to queries, keys and values, each in the shape of its input.
+        Gradients with respect to queries, keys and values, each with the shape of its input.
 
     Attributes
     ----------
     d_bias : ndarray or None
-        Gradient with respect to the bias, in its shape; None if there was none. It is not one of
-        the three.
+        Gradient with respect to the bias, with its shape; None if there was no bias. It is not an
+        element of the tuple.
 
     See Also
     --------
@@ -69,20 +69,20 @@ class _OfSelfAttention(NamedTuple):
 
 
 class SelfAttentionGradients(_OfSelfAttention):
-    """The gradients of self-attention: a tuple of four, with names.
+    """The gradients of self-attention, as a named tuple of four.
 
     Parameters
     ----------
     d_x : ndarray
-        Gradient with respect to the sequence, in its shape.
+        Gradient with respect to the sequence, with its shape.
     d_w_query, d_w_key, d_w_value : ndarray
-        Gradients with respect to the projections, in their shapes.
+        Gradients with respect to the projections, each with the shape of its input.
 
     Attributes
     ----------
     d_bias : ndarray or None
-        Gradient with respect to the bias, in its shape; None if there was none. It is not one of
-        the four.
+        Gradient with respect to the bias, with its shape; None if there was no bias. It is not an
+        element of the tuple.
 
     See Also
     --------
@@ -119,10 +119,10 @@ def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> Array:
     Returns
     -------
     ndarray, shape of weights
-        Gradient with respect to the scores; each row adds up to zero. Where a weight is
-        exactly 0, as for a masked key, the gradient is 0, and what stands there in `d_weights`
-        changes nothing, a NaN or an infinity included. The dtype is the common one; 16-bit
-        inputs are computed in float32.
+        Gradient with respect to the scores; each row adds up to zero. Where a weight is exactly 0,
+        as for a masked key, the gradient is 0 whatever `d_weights` holds there, even a NaN or an
+        infinity. The dtype is the common dtype of the inputs; 16-bit inputs are computed in
+        float32.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> Array:
 
     See Also
     --------
-    softmax, attention_weights : The step that this one goes back.
+    softmax, attention_weights : The forward step.
 
     Notes
     -----
@@ -142,7 +142,7 @@ def softmax_vjp(weights: npt.ArrayLike, d_weights: npt.ArrayLike) -> Array:
 
     Examples
     --------
-    Of equal weights, the first gains what the second loses:
+    With equal weights, the first score gains what the second loses:
 
     >>> from selfattn_ref import softmax_vjp
     >>> softmax_vjp([0.5, 0.5], [1.0, 0.0])
@@ -180,13 +180,13 @@ def scaled_dot_product_attention_vjp(
     Parameters
     ----------
     query : array_like, shape (..., Tq, d_k)
-        One query a row.
+        One query per row.
     key : array_like, shape (..., Tk, d_k)
-        One key a row.
+        One key per row.
     value : array_like, shape (..., Tk, d_v)
-        One value a row. The leading axes of all three broadcast.
+        One value per row. The leading axes of all three arrays broadcast.
     d_output : array_like, shape (..., Tq, d_v)
-        Gradient with respect to the output, in exactly its shape.
+        Gradient with respect to the output, with exactly the shape of the output.
     mask, bias, scale, soft_cap, causal, offset : optional
         As in `scaled_dot_product_attention`.
 
@@ -197,10 +197,10 @@ def scaled_dot_product_attention_vjp(
     d_key : ndarray, shape of key
         Gradient with respect to the keys. A key that nobody may attend to gets zeros.
     d_value : ndarray, shape of value
-        Gradient with respect to the values; zeros likewise.
+        Gradient with respect to the values. A value that nobody may attend to gets zeros.
     d_bias : ndarray, shape of bias
-        Gradient with respect to the bias, if there is one: an attribute of the result, which is
-        an `AttentionGradients`, a tuple of the three others.
+        Gradient with respect to the bias; None if there is no bias. It is an attribute of the
+        result, an `AttentionGradients`, which is a tuple of the other three.
 
     Raises
     ------
@@ -212,25 +212,25 @@ def scaled_dot_product_attention_vjp(
 
     See Also
     --------
-    scaled_dot_product_attention : The pass that this one goes back.
+    scaled_dot_product_attention : The forward pass.
     self_attention_vjp : Back to one sequence and its projections.
 
     Notes
     -----
-    Over an axis along which an input was broadcast, its gradients are added up. What stands in
-    a masked place changes nothing, a NaN or an infinity included; in an allowed place it shows
-    in the gradients that depend on it, and in no other. The dtype is the common one of all
-    arrays; 16-bit inputs are computed in float32.
+    If an input was broadcast along an axis, its gradients are added up over that axis. Nothing in a
+    masked position changes the result, not even a NaN or an infinity; in an allowed position, these
+    show in the gradients that depend on them, and in no others. The dtype is the common dtype of
+    all arrays; 16-bit inputs are computed in float32.
 
-    The weights are computed again, not remembered. With a `soft_cap`, the gradients of queries
-    and keys take its slope along. How far rounding may take a gradient follows from the bound that
-    `scaled_dot_product_attention` states; `check` of a worked example computes it. Worked example
-    SA031.
+    The weights are recomputed, not stored. With a `soft_cap`, the gradients of queries and keys
+    include its slope. A bound on the rounding error of a gradient follows from the bound stated in
+    `scaled_dot_product_attention`; the `check` method of a call of a worked example computes it.
+    Worked example SA031.
 
     Examples
     --------
-    The weights are 1/4 and 3/4. The output moves toward the first value by 3/16 for each unit
-    that the first score gains:
+    The weights are 1/4 and 3/4. For each unit that the first score gains, the output moves toward
+    the first value at a rate of 3/16 of the distance between the values:
 
     >>> import numpy as np
     >>> from selfattn_ref import scaled_dot_product_attention_vjp
@@ -288,21 +288,21 @@ def self_attention_vjp(
     Parameters
     ----------
     x : array_like, shape (..., T, d_model)
-        One embedding a row.
+        One embedding per row.
     w_query, w_key : array_like, shape (d_model, d_k)
         Projections to queries and to keys; they multiply from the right.
     w_value : array_like, shape (d_model, d_v)
         Projection to values.
     d_output : array_like, shape (..., T, d_v)
-        Gradient with respect to the output, in exactly its shape.
+        Gradient with respect to the output, with exactly the shape of the output.
     mask, bias, scale, soft_cap, causal, offset : optional
         As in `self_attention`.
 
     Returns
     -------
     d_x : ndarray, shape of x
-        Gradient with respect to the sequence. A position that neither attends nor is attended
-        to gets zeros, and adds nothing to the other gradients, whatever stands there.
+        Gradient with respect to the sequence. A position that neither attends nor is attended to
+        gets zeros, and adds nothing to the other gradients, whatever it holds.
     d_w_query : ndarray, shape of w_query
         Gradient with respect to that projection, added up over all sequences.
     d_w_key : ndarray, shape of w_key
@@ -310,8 +310,8 @@ def self_attention_vjp(
     d_w_value : ndarray, shape of w_value
         Likewise. Edge cases and dtypes as in `scaled_dot_product_attention_vjp`.
     d_bias : ndarray, shape of bias
-        Gradient with respect to the bias, if there is one: an attribute of the result, which is
-        a `SelfAttentionGradients`, a tuple of the four others.
+        Gradient with respect to the bias; None if there is no bias. It is an attribute of the
+        result, a `SelfAttentionGradients`, which is a tuple of the other four.
 
     Raises
     ------
@@ -322,16 +322,16 @@ def self_attention_vjp(
 
     See Also
     --------
-    self_attention : The pass that this one goes back.
+    self_attention : The forward pass.
     scaled_dot_product_attention_vjp : The part after the projections.
 
     Notes
     -----
-    One sequence plays three roles, so that three gradients reach it. Worked example SA031.
+    One sequence plays three roles, so it receives three gradients. Worked example SA031.
 
     Examples
     --------
-    A sequence of one attends to itself alone: only the values carry a gradient.
+    A sequence of length one attends only to itself, so only the values carry a gradient.
 
     >>> from selfattn_ref import self_attention_vjp
     >>> d_x, d_w_query, d_w_key, d_w_value = self_attention_vjp(

@@ -16,14 +16,14 @@ __all__ = ["merge_heads", "multi_head_attention", "repeat_key_value_heads", "spl
 def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> Array:
     r"""Cut each row into equal pieces, one for each head.
 
-    .. math:: \text{head } h \text{ gets the columns } h\,d, \dots, (h + 1)\,d - 1
+    .. math:: \text{head } i \text{ gets the columns } i\,d, \dots, (i + 1)\,d - 1
 
     Parameters
     ----------
     x : array_like, shape (..., T, h·d)
-        One position a row, its heads side by side.
+        One position per row, its heads side by side.
     num_heads : int
-        Number of heads h, at least 1; it divides the width.
+        Number of heads h, at least 1; must divide the width of `x`.
 
     Returns
     -------
@@ -67,12 +67,12 @@ def split_heads(x: npt.ArrayLike, num_heads: SupportsIndex) -> Array:
 def merge_heads(x: npt.ArrayLike) -> Array:
     r"""Lay the heads of each position side by side in one row.
 
-    .. math:: \text{the columns } h\,d, \dots, (h + 1)\,d - 1 \text{ come from head } h
+    .. math:: \text{the columns } i\,d, \dots, (i + 1)\,d - 1 \text{ come from head } i
 
     Parameters
     ----------
     x : array_like, shape (..., h, T, d)
-        One matrix for each head, one position a row.
+        One matrix per head, one position per row.
 
     Returns
     -------
@@ -192,10 +192,10 @@ def multi_head_attention(
     Parameters
     ----------
     x_query : array_like, shape (..., Tq, d_model)
-        The sequence that asks, one embedding a row.
+        The sequence that asks, one embedding per row.
     x_key_value : array_like, shape (..., Tk, d_source)
-        The sequence that is asked: `x_query` again for self-attention, another for
-        cross-attention. The leading axes of both broadcast.
+        The sequence that is asked: `x_query` again for self-attention, another for cross-attention.
+        The leading axes of the two broadcast.
     w_query : array_like, shape (d_model, H·d_k)
         Projection to the queries of all heads side by side; it multiplies from the right.
     w_key : array_like, shape (d_source, Hkv·d_k)
@@ -207,18 +207,18 @@ def multi_head_attention(
     num_heads : int
         Number of query heads H.
     num_key_value_heads : int, optional
-        Number of key/value heads Hkv, which divides H; by default H. Fewer is grouped-query
-        attention, 1 multi-query attention.
+        Number of key/value heads Hkv, which must divide H; by default H. Fewer than H is
+        grouped-query attention, 1 is multi-query attention.
     mask : array_like of bool, optional
         True where query i may attend to key j; broadcasts to the scores (..., H, Tq, Tk). A
-        mask for each sequence of a batch needs an axis of length 1 for the heads:
-        (B, 1, Tq, Tk).
+        separate mask for each sequence of a batch needs an axis of length 1 for the heads: (B, 1,
+        Tq, Tk).
     bias : array_like of float, optional
         Added to the scaled scores before masking; broadcasts to them: (H, Tq, Tk) is one bias
         for each head.
     scale : float, optional
-        Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`, with `d_k` the
-        width of one head.
+        Finite factor that multiplies the dot products; by default :math:`1/\sqrt{d_k}`, where `d_k`
+        is the width of one head.
     soft_cap, causal, offset : optional
         As in `scaled_dot_product_attention`.
 
@@ -234,8 +234,9 @@ def multi_head_attention(
         If an argument is of the wrong kind, as in `scaled_dot_product_attention`, or a number of
         heads is not an integer.
     ValueError
-        If a number of heads does not divide what it must, the shapes do not match, or `scale`
-        is not finite. The message names the argument and both shapes.
+        If a number of heads does not divide the width or the number of heads that it should, the
+        shapes do not match, or `scale` is not finite. The message names the argument and both
+        shapes.
 
     See Also
     --------
@@ -254,7 +255,7 @@ def multi_head_attention(
 
     Examples
     --------
-    Keys of zero match every query alike, so that each head averages its own column:
+    Keys of zero match every query equally well, so each head averages its own column:
 
     >>> import numpy as np
     >>> from selfattn_ref import multi_head_attention

@@ -1,4 +1,4 @@
-"""Language: how well the logits of a model predict the tokens that came."""
+"""Language: how well the logits of a model predict the actual tokens."""
 
 import math
 
@@ -24,10 +24,10 @@ def cross_entropy(
     logits : array_like, shape (..., V)
         One score for each of the V tokens of the vocabulary, without a unit.
     targets : array_like of int, shape (...)
-        The token that came at each position, from 0 to V − 1.
+        The actual token at each position, a number from 0 to V − 1.
     mask : array_like of bool, optional
-        True where the position counts; it broadcasts to the targets: each axis, counted from
-        the last, is equal or 1. By default all count.
+        True where the position counts; broadcasts to the targets (each axis, counted from the last,
+        must be equal or 1). By default all positions count.
 
     Returns
     -------
@@ -41,12 +41,12 @@ def cross_entropy(
     Raises
     ------
     TypeError
-        If `logits` does not hold real numbers, `targets` not integers, or `mask` is not
+        If `logits` does not hold real numbers, `targets` does not hold integers, or `mask` is not
         boolean.
     ValueError
-        If `targets` has not the axes of `logits` without the last, `mask` does not broadcast to
-        it, a target that is kept is out of range (the message says which), or no position is
-        kept: the mean of nothing is undefined.
+        If the shape of `targets` is not that of `logits` without its last axis, `mask` does not
+        broadcast to `targets`, a target that is kept is out of range (the message says which), or
+        no position is kept, since the mean of nothing is undefined.
 
     See Also
     --------
@@ -55,8 +55,8 @@ def cross_entropy(
 
     Notes
     -----
-    In a causal model the logits at position t predict the token at t + 1: the caller shifts the
-    targets. Dropping a position here does not hide it from attention; that is what
+    In a causal model the logits at position t predict the token at t + 1, so the caller has to
+    shift the targets. Dropping a position here does not hide it from attention; that is what
     `padding_mask` does. Taught on the page "Perplexity"; worked example SA032.
 
     Examples
@@ -78,7 +78,7 @@ def cross_entropy(
 def perplexity(
     logits: npt.ArrayLike, targets: npt.ArrayLike, *, mask: npt.ArrayLike | None = None
 ) -> float:
-    r"""Count the equally likely tokens among which the targets would be as surprising.
+    r"""Return the number of equally likely tokens that would make the targets just as surprising.
 
     .. math::
 
@@ -92,15 +92,15 @@ def perplexity(
     logits : array_like, shape (..., V)
         One score for each of the V tokens of the vocabulary, without a unit.
     targets : array_like of int, shape (...)
-        The token that came at each position, from 0 to V − 1.
+        The actual token at each position, a number from 0 to V − 1.
     mask : array_like of bool, optional
-        True where the position counts; it broadcasts to the targets.
+        True where the position counts; broadcasts to the targets.
 
     Returns
     -------
     float
-        A number of tokens, at least 1: V if all are equally likely, 1 if every target is
-        certain; infinite if one has probability zero, or beyond the range of float64. Edge
+        A number of tokens, at least 1: V if all are equally likely, 1 if every target is certain.
+        Infinite if a target has probability zero or the number exceeds the range of float64. Edge
         cases as in `cross_entropy`.
 
     Raises
@@ -116,8 +116,8 @@ def perplexity(
 
     Notes
     -----
-    Perplexities of models with different vocabularies do not compare: the positions differ.
-    Taught on the page "Perplexity"; worked example SA032.
+    Perplexities of models with different vocabularies cannot be compared, because their positions
+    are different pieces of the text. Taught on the page "Perplexity"; worked example SA032.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def perplexity(
 def bits_per_token(
     logits: npt.ArrayLike, targets: npt.ArrayLike, *, mask: npt.ArrayLike | None = None
 ) -> float:
-    r"""Count the bits that an ideal code for this model would spend on each target.
+    r"""Return how many bits per target an ideal code for this model would spend.
 
     .. math:: -\frac{1}{n} \sum_{t \text{ kept}} \log_2 p_t
 
@@ -142,9 +142,9 @@ def bits_per_token(
     logits : array_like, shape (..., V)
         One score for each of the V tokens of the vocabulary, without a unit.
     targets : array_like of int, shape (...)
-        The token that came at each position, from 0 to V − 1.
+        The actual token at each position, a number from 0 to V − 1.
     mask : array_like of bool, optional
-        True where the position counts; it broadcasts to the targets.
+        True where the position counts; broadcasts to the targets.
 
     Returns
     -------

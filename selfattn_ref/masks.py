@@ -27,10 +27,10 @@ def causal_mask(
     Tq : int
         Number of queries, at least 0.
     Tk : int, optional
-        Number of keys; by default as many as queries.
+        Number of keys; by default `Tq`.
     offset : int, optional
-        Position of the first query, counted in keys. 0 aligns query 0 with key 0, also when
-        `Tq` and `Tk` differ. After `n` cached keys, pass `n`.
+        Position of the first query relative to key 0. 0 aligns query 0 with key 0, even if `Tq` and
+        `Tk` differ. After `n` cached keys, pass `n`.
 
     Returns
     -------
@@ -79,8 +79,8 @@ def causal_mask(
 def padding_mask(lengths: npt.ArrayLike, Tk: SupportsIndex) -> Mask:
     r"""Hide the keys past the end of each sequence.
 
-    Key :math:`j` of sequence :math:`b` is visible if and only if
-    :math:`j < \text{lengths}_b`, to every query alike.
+    Key :math:`j` of sequence :math:`b` is visible, to every query, if and only if :math:`j <
+    \text{lengths}_b`.
 
     Parameters
     ----------
@@ -92,14 +92,14 @@ def padding_mask(lengths: npt.ArrayLike, Tk: SupportsIndex) -> Mask:
     Returns
     -------
     ndarray of bool, shape (..., 1, Tk)
-        The second to last axis is that of the queries: a batch of lengths (B,) gives a mask
-        for scores (B, Tq, Tk), lengths (B, 1) one for scores (B, H, Tq, Tk). Length 0 leaves
-        every query of that sequence with no key.
+        The second-to-last axis, of length 1, is for the queries. Lengths of shape (B,) give a mask
+        for scores (B, Tq, Tk); lengths of shape (B, 1) give one for scores (B, H, Tq, Tk). Length 0
+        leaves every query of that sequence with no key.
 
     Raises
     ------
     TypeError
-        If `lengths` or `Tk` is not made of integers.
+        If `lengths` does not hold integers or `Tk` is not an integer.
     ValueError
         If a length is negative or exceeds `Tk`; the message says which.
 
@@ -124,21 +124,21 @@ def padding_mask(lengths: npt.ArrayLike, Tk: SupportsIndex) -> Mask:
 def segment_mask(segments: npt.ArrayLike, key_segments: npt.ArrayLike | None = None) -> Mask:
     r"""Let each query attend to the keys of its own segment.
 
-    Key :math:`j` is visible to query :math:`i` if and only if
-    :math:`\text{segments}_i = \text{key\_segments}_j`: several short sequences, packed into one
-    row, do not see each other.
+    Key :math:`j` is visible to query :math:`i` if and only if :math:`\text{segments}_i =
+    \text{key\_segments}_j`. So several short sequences that are packed into one row do not see each
+    other.
 
     Parameters
     ----------
     segments : array_like of int, shape (..., Tq)
         The number of the segment in which each query stands; any that int64 holds.
     key_segments : array_like of int, shape (..., Tk), optional
-        The same for the keys; by default those of the queries. Leading axes broadcast.
+        The segment number of each key; by default `segments`. Leading axes broadcast.
 
     Returns
     -------
     ndarray of bool, shape (..., Tq, Tk)
-        True where the query may attend to the key. Padding is a segment of its own.
+        True where the query may attend to the key. Give padding a segment number of its own.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def segment_mask(segments: npt.ArrayLike, key_segments: npt.ArrayLike | None = N
 
     Notes
     -----
-    Positions that begin anew with each segment are the caller's to count; masks go by the place
+    If positions restart with each segment, the caller has to count them; masks go by the position
     in the row.
 
     Examples
@@ -189,12 +189,12 @@ def window_mask(
     Parameters
     ----------
     Tq, Tk : int
-        Numbers of queries and of keys, at least 0.
+        Numbers of queries and keys, at least 0.
     left, right : int or None
         How many keys before and after its own position a query sees, at least 0; None sets
         no limit on that side.
     offset : int, optional
-        Position of the first query, counted in keys.
+        Position of the first query relative to key 0.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Positions: tell attention where in the sequence each row stands."""
+"""Positions: tell attention where in the sequence each row is."""
 
 from typing import Any, SupportsIndex
 
@@ -27,15 +27,15 @@ def sinusoidal_encoding(
     T : int
         Number of positions, at least 0; they are counted from 0.
     d_model : int
-        Width of the embedding, even: a sine without its cosine could not be shifted.
+        Width of the embedding; must be even, because a sine without its cosine cannot be shifted.
     base : float, optional
-        The number whose powers the frequencies are, positive and finite.
+        Base of the powers that give the frequencies; positive and finite.
 
     Returns
     -------
     ndarray of float64, shape (T, d_model)
-        Row t encodes position t: sines at even columns, cosines at odd ones. The error is at
-        most 4 ε (1 + t), that of an angle in float64.
+        Row t encodes position t: sines at even columns, cosines at odd ones. The error is at most 4
+        ε (1 + t), the error of an angle in float64.
 
     Raises
     ------
@@ -59,7 +59,8 @@ def sinusoidal_encoding(
 
     Examples
     --------
-    The first pair turns by one radian a position, the second, with base 100, by a tenth:
+    The first pair turns by one radian per position; the second, with base 100, by a tenth of a
+    radian:
 
     >>> import numpy as np
     >>> from selfattn_ref import sinusoidal_encoding
@@ -96,13 +97,12 @@ def rotate_pairs(
     Parameters
     ----------
     x : array_like, shape (..., T, d)
-        Queries or keys, one a row; `d` is even.
+        Queries or keys, one per row; `d` must be even.
     positions : array_like, shape (T,) or (..., T)
-        Position t of each row, counted from anywhere; fractions and negative numbers are
-        positions too. It broadcasts to (..., T): each axis, counted from the last, is equal
-        or 1.
+        Position t of each row, counted from any origin; fractions and negative numbers are allowed.
+        Broadcasts to (..., T): each axis, counted from the last, must be equal or 1.
     base : float, optional
-        The number whose powers the frequencies are, positive and finite.
+        Base of the powers that give the frequencies; positive and finite.
     interleaved : bool, optional
         Which columns make pair i: the halves (i, i + d/2) by default, the neighbors
         (2i, 2i + 1) if True.
@@ -110,10 +110,10 @@ def rotate_pairs(
     Returns
     -------
     ndarray, shape of x
-        Each row keeps its length, and the dot product of a rotated query with a rotated key
-        depends on their positions through the difference only. The dtype is that of `x`;
-        16-bit inputs are rotated in float32. The angle is computed in float64 whatever the
-        dtype, so that far positions stay accurate.
+        Each row keeps its length, and the dot product of a rotated query with a rotated key depends
+        only on the difference of their positions. The dtype is that of `x`; 16-bit inputs are
+        rotated in float32. The angle is computed in float64 whatever the dtype, so that distant
+        positions stay accurate.
 
     Raises
     ------
@@ -130,11 +130,10 @@ def rotate_pairs(
 
     Notes
     -----
-    Rotary position embedding [1]_. Both layouts are in use and give the same scores only if
-    the columns of the projections are permuted along. The paper and its code pair neighbors,
-    and so do GPT-J and the LLaMA code and weights of Meta; GPT-NeoX pairs halves, and so does
-    LLaMA in Hugging Face Transformers, whose conversion permutes the weights [2]_.
-    Worked example SA029.
+    Rotary position embedding [1]_. Both layouts are in use, and they give the same scores only if
+    the columns of the projections are permuted to match. The paper and its code pair neighbors, as
+    do GPT-J and the code and weights of LLaMA from Meta. GPT-NeoX pairs halves, as does LLaMA in
+    Hugging Face Transformers, whose conversion permutes the weights [2]_. Worked example SA029.
 
     References
     ----------
@@ -145,7 +144,7 @@ def rotate_pairs(
 
     Examples
     --------
-    A quarter turn, a half turn:
+    A quarter turn and a half turn:
 
     >>> import numpy as np
     >>> from selfattn_ref import rotate_pairs

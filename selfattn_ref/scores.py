@@ -17,12 +17,12 @@ def scaled_scores(query: npt.ArrayLike, key: npt.ArrayLike, *, scale: float | No
     Parameters
     ----------
     query : array_like, shape (..., Tq, d_k)
-        One query a row.
+        One query per row.
     key : array_like, shape (..., Tk, d_k)
-        One key a row. The leading axes broadcast with those of `query`.
+        One key per row. The leading axes broadcast with those of `query`.
     scale : float, optional
-        Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`, with `d_k` the
-        width of one key (of one head), not that of the embedding.
+        Finite factor that multiplies the dot products; by default :math:`1/\sqrt{d_k}`, where `d_k`
+        is the width of a key in one head, not the width of the embedding.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def scaled_scores(query: npt.ArrayLike, key: npt.ArrayLike, *, scale: float | No
     Raises
     ------
     TypeError
-        If an array does not hold real numbers, or `scale` is not one.
+        If an array does not hold real numbers, or `scale` is not a real number.
     ValueError
         If the widths differ, the leading axes do not broadcast, `scale` is not finite, or
         d_k = 0 without a `scale`.
@@ -87,9 +87,9 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> Array:
     Raises
     ------
     TypeError
-        If `scores` does not hold real numbers or `cap` is not one.
+        If `scores` does not hold real numbers, or `cap` is not a real number.
     ValueError
-        If `cap` is not positive and finite, also when rounded to the dtype of the scores.
+        If `cap` is not positive and finite, before or after rounding to the dtype of the scores.
 
     See Also
     --------

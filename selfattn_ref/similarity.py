@@ -1,4 +1,4 @@
-"""Similarity: four ways to compare vectors, each for all pairs of rows at once."""
+"""Similarity: three ways to compare vectors, each for all pairs of rows at once."""
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +18,15 @@ def dot_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array:
     Parameters
     ----------
     x : array_like, shape (..., n, d)
-        One vector a row.
+        One vector per row.
     y : array_like, shape (..., m, d), optional
         The vectors to compare with; by default those of `x`.
 
     Returns
     -------
     ndarray, shape (..., n, m)
-        Entry (i, j) compares row i of `x` with row j of `y`, in the product of their units.
-        The dtype is the common one; 16-bit inputs are multiplied in float32.
+        Entry (i, j) compares row i of `x` with row j of `y`; its unit is the product of their
+        units. The dtype is the common dtype of the inputs; 16-bit inputs are multiplied in float32.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array
     Parameters
     ----------
     x : array_like, shape (..., n, d)
-        One vector a row, none of them zero.
+        One vector per row, none of them zero.
     y : array_like, shape (..., m, d), optional
         The vectors to compare with; by default those of `x`.
 
@@ -79,8 +79,8 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array
     TypeError
         If an array does not hold real numbers.
     ValueError
-        If a vector is zero, which has no direction (the message says which row), the widths
-        differ, or the leading axes do not broadcast.
+        If a vector is zero and so has no direction (the message names its row), the widths differ,
+        or the leading axes do not broadcast.
 
     See Also
     --------
@@ -88,8 +88,8 @@ def cosine_similarity(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Array
 
     Notes
     -----
-    Taught on the page "Similarity: dot product, cosine, distance"; worked example SA001. [1]_
-    compare documents, as vectors of term weights, by such measures.
+    Taught on the page "Similarity: dot product, cosine, distance"; worked example SA001. Such
+    measures are used in [1]_ to compare documents as vectors of term weights.
 
     References
     ----------
@@ -123,14 +123,14 @@ def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Arra
     Parameters
     ----------
     x : array_like, shape (..., n, d)
-        One point a row.
+        One point per row.
     y : array_like, shape (..., m, d), optional
         The points to compare with; by default those of `x`.
 
     Returns
     -------
     ndarray, shape (..., n, m)
-        Numbers that are at least 0, in the unit of the inputs; small means similar. Equal
+        Nonnegative numbers, in the units of the inputs; small means similar. Equal
         finite points have distance exactly 0.
 
     Raises
@@ -146,9 +146,9 @@ def euclidean_distance(x: npt.ArrayLike, y: npt.ArrayLike | None = None) -> Arra
 
     Notes
     -----
-    The differences are formed one by one (memory n·m·d): the faster formula through dot
-    products loses half the digits of two points that are close. Taught on the page
-    "Similarity: dot product, cosine, distance"; worked example SA001.
+    The differences are computed one by one (memory n·m·d), because the faster formula with dot
+    products loses half the digits when two points are close. Taught on the page "Similarity: dot
+    product, cosine, distance"; worked example SA001.
 
     Examples
     --------

@@ -13,7 +13,7 @@ __all__ = ["attention_weights", "log_softmax", "log_sum_exp", "softmax"]
 
 @_boundary.public
 def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
-    r"""Turn numbers into positive weights that add up to one.
+    r"""Turn numbers into nonnegative weights that add up to one.
 
     .. math:: p_i = \frac{e^{x_i - m}}{\sum_j e^{x_j - m}}, \qquad m = \max_j x_j
 
@@ -22,13 +22,13 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
     x : array_like, any shape with at least one axis
         Scores, without a unit.
     axis : int, optional
-        The axis over which the weights add up to one: for attention, that of the keys.
+        The axis over which the weights add up to one; for attention, the axis of the keys.
 
     Returns
     -------
     ndarray, shape of x
-        Weights in [0, 1]. A row that is all :math:`-\infty`, or empty, has no weight to give:
-        zeros. A row with a NaN or :math:`+\infty` is all NaN. The dtype is that of `x`;
+        Weights in [0, 1]. A row that is empty or all :math:`-\infty` has no weight to give and
+        becomes zeros. A row with a NaN or :math:`+\infty` is all NaN. The dtype is that of `x`;
         16-bit inputs are computed in float32, integers in float64.
 
     Raises
@@ -41,14 +41,13 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
     See Also
     --------
     log_softmax : The logarithm of these weights.
-    log_sum_exp : The logarithm of what they are divided by.
+    log_sum_exp : The logarithm of the sum that they are divided by.
     attention_weights : Softmax over the keys that a query may attend to.
 
     Notes
     -----
-    Subtracting the largest number changes no weight and keeps every exponential at most 1; on
-    how accurate that is, see [1]_. Taught on the page "Why softmax";
-    worked example SA005.
+    Subtracting the largest number changes no weight and keeps every exponential at most 1; for the
+    accuracy, see [1]_. Taught on the page "Why softmax"; worked example SA005.
 
     References
     ----------
@@ -58,7 +57,7 @@ def softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
 
     Examples
     --------
-    Scores 0 and ln 2 stand in the ratio 1 to 2:
+    Scores of 0 and ln 2 give weights in the ratio 1 to 2:
 
     >>> import numpy as np
     >>> from selfattn_ref import softmax
@@ -89,9 +88,9 @@ def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
     Returns
     -------
     ndarray, shape of x
-        Numbers that are at most 0, in nats. A row that is all :math:`-\infty` stays so: the
-        logarithm of its zero weights. A row with a NaN or :math:`+\infty` is all NaN. Dtypes
-        as in `softmax`.
+        Numbers that are at most 0, in nats. A row that is all :math:`-\infty` stays that way, as
+        the logarithm of its zero weights. A row with a NaN or :math:`+\infty` is all NaN. Dtypes as
+        in `softmax`.
 
     Raises
     ------
@@ -106,8 +105,8 @@ def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
 
     Notes
     -----
-    The logarithm of `softmax` would be :math:`-\infty` wherever a weight underflows; this is
-    not.
+    The logarithm of the result of `softmax` would be :math:`-\infty` wherever a weight underflows;
+    here it is not.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def log_softmax(x: npt.ArrayLike, axis: SupportsIndex = -1) -> Array:
 
 @_boundary.public
 def log_sum_exp(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> Array:
-    r"""Compute the logarithm of what the softmax of each row divides by.
+    r"""Compute the logarithm of the sum that the softmax of each row divides by.
 
     .. math:: \log \sum_{j \text{ allowed}} e^{s_{ij}}
 
@@ -142,8 +141,8 @@ def log_sum_exp(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> 
     Returns
     -------
     ndarray, shape (..., Tq)
-        One number for each query, in nats; :math:`-\infty` for one with nobody to attend to. A
-        NaN or :math:`+\infty` in an allowed place makes it NaN. Dtypes as in `softmax`.
+        One number for each query, in nats; :math:`-\infty` for one with nobody to attend to. A NaN
+        or :math:`+\infty` in an allowed position makes it NaN. Dtypes as in `softmax`.
 
     Raises
     ------
@@ -159,9 +158,9 @@ def log_sum_exp(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = None) -> 
 
     Notes
     -----
-    Kernels return it beside the output, because with it the weights can be computed again on
-    the way back: :math:`A_{ij} = e^{s_{ij} - \text{log-sum-exp}_i}`. With `scaled_scores` it is
-    that of attention: ``log_sum_exp(scaled_scores(query, key), mask=mask)``.
+    Kernels return it along with the output, so that the weights can be recomputed in the backward
+    pass: :math:`A_{ij} = e^{s_{ij} - \text{log-sum-exp}_i}`. For attention, apply it to the scaled
+    scores: ``log_sum_exp(scaled_scores(query, key), mask=mask)``.
 
     Examples
     --------
@@ -191,15 +190,15 @@ def attention_weights(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = Non
     scores : array_like, shape (..., Tq, Tk)
         Entry (i, j) is the score of query i for key j.
     mask : array_like of bool, optional
-        True where query i may attend to key j. It broadcasts to the scores: each axis, counted
-        from the last, is equal or 1.
+        True where query i may attend to key j. Broadcasts to the scores: each axis, counted from
+        the last, must be equal or 1.
 
     Returns
     -------
     ndarray, shape (..., Tq, Tk)
-        Each row adds up to one over the keys, unless the query has nobody to attend to: then
-        its row is zeros. A NaN or an infinity where the mask is False changes nothing; in an
-        allowed place, a NaN or :math:`+\infty` makes that row NaN. Dtypes as in `softmax`.
+        Each row adds up to one over the keys, unless the query has nobody to attend to; then its
+        row is all zeros. A NaN or an infinity where the mask is False changes nothing; in an
+        allowed position, a NaN or :math:`+\infty` makes that row NaN. Dtypes as in `softmax`.
 
     Raises
     ------
@@ -210,7 +209,7 @@ def attention_weights(scores: npt.ArrayLike, *, mask: npt.ArrayLike | None = Non
 
     See Also
     --------
-    causal_mask, padding_mask, window_mask : Masks to pass, also combined with ``&``.
+    causal_mask, padding_mask, window_mask : Masks to pass, alone or combined with ``&``.
     softmax : The same without a mask.
 
     Notes

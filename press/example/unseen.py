@@ -97,7 +97,7 @@ def limits() -> Iterator[str]:
         f" entries of an output. Gradients go up to {largest(backward())}."
     )
     yield (
-        f"- **Other options.** The calls use {', '.join(f'`{name}`' for name in sorted(options()))}. "
+        f"- **Other options.** The calls use {', '.join(f'`{one}`' for one in sorted(options()))}. "
         f"Dropout, for one, is not tested. In the generated cases, {met:,} of the {can:,} pairs of"
         " sizes and options that can meet do; triples are not counted."
     )
@@ -108,8 +108,8 @@ def limits() -> Iterator[str]:
     )
     yield (
         "- **What libraries do on purpose.** Good libraries differ on what a query without keys"
-        " gets, and on whether a NaN in a hidden key or value shows in the output. A report says which"
-        " convention is followed; each of them passes."
+        " gets, and on whether a NaN in a hidden key or value shows in the output. A report says"
+        " which convention is followed; each of them passes."
     )
     yield (
         "- **Mixed dtypes.** All arrays of a call have the same dtype. A bias in a wider dtype than"

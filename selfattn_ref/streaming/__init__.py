@@ -1,6 +1,6 @@
-"""Streaming: attention in one pass over blocks of keys, its memory linear in their number.
+"""Streaming: attention in one pass over blocks of keys, with memory linear in their number.
 
-The scores are never held as a whole. Each block of them adds to an `AttentionState`; states
+The full matrix of scores is never held. Each block of them adds to an `AttentionState`; states
 merge in any order, and the last one holds the output.
 """
 

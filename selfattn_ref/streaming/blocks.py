@@ -47,30 +47,31 @@ def streaming_attention(
     Parameters
     ----------
     query : array_like, shape (..., Tq, d_k)
-        One query a row.
+        One query per row.
     key : array_like, shape (..., Tk, d_k)
-        One key a row.
+        One key per row.
     value : array_like, shape (..., Tk, d_v)
-        One value a row, as many as keys. The leading axes of all three broadcast.
+        One value per row, as many values as keys. The leading axes of all three arrays broadcast.
     mask : array_like of bool, optional
         True where query i may attend to key j; broadcasts to the scores (..., Tq, Tk). A block
         that it hides as a whole is skipped.
     bias : array_like of float, optional
         Added to the scaled scores before masking; broadcasts to them.
     scale : float, optional
-        Factor of the dot products, finite; by default :math:`1/\sqrt{d_k}`.
+        Finite factor that multiplies the dot products; by default :math:`1/\sqrt{d_k}`.
     soft_cap : float, optional
-        Bound that the scaled scores approach, positive and finite, as in `soft_cap`.
+        A positive, finite bound that the scaled scores approach, as in `soft_cap`.
     causal : bool, optional
-        Whether key j is visible to query i only if :math:`j \le i + \text{offset}`, in addition
-        to `mask`: the mask of `causal_mask`, without building it.
+        If True, key j is visible to query i only if :math:`j \le i + \text{offset}`, as with
+        `causal_mask` but without building that mask. A `mask` applies as well.
     offset : int, optional
-        Position of the first query, counted in keys; for `causal` and `window` only.
+        Position of the first query relative to key 0; allowed only with `causal` or `window`.
     window : pair of int or None, optional
-        How many keys before and after its own position a query sees, None for no limit on that
-        side: the mask of `window_mask`, without building it.
+        How many keys before and after its own position a query sees; None means no limit on that
+        side. The same as `window_mask`, but without building that mask.
     block_size : int or pair of int, optional
-        How many queries and how many keys a block has; by default, as many as fit the cache.
+        Number of queries and number of keys in a block; by default, as many as should fit the
+        processor's cache.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def streaming_attention(
     See Also
     --------
     scaled_dot_product_attention : The same, written as the formula.
-    attention_state : The same before the division.
+    attention_state : The state behind this output, to be merged with more keys.
     streaming_attention_vjp : Its gradients.
 
     Notes
@@ -103,8 +104,8 @@ def streaming_attention(
     or `mask` hide as a whole are not visited. The logarithm of the sums is `attention_state`'s
     ``log_sum_exp``.
 
-    The error is bounded as that of `scaled_dot_product_attention`, with :math:`6 M` more in the
-    parentheses of :math:`E` for :math:`M + 1` blocks of keys: see the theorem "Rounding in
+    The error has the same bound as in `scaled_dot_product_attention`, with :math:`6 M` added inside
+    the parentheses of :math:`E` for :math:`M + 1` blocks of keys; see the theorem "Rounding in
     attention" in the chapter on long sequences.
 
     References
@@ -116,7 +117,7 @@ def streaming_attention(
 
     Examples
     --------
-    The scores are 0 and ln 2, the weights 1/3 and 2/3, in blocks of one key as in one:
+    The scores are 0 and ln 2, the weights 1/3 and 2/3, also in blocks of a single key:
 
     >>> import numpy as np
     >>> from selfattn_ref import streaming_attention
@@ -163,8 +164,8 @@ def attention_state(
     query, key, value : array_like, shapes (..., Tq, d_k), (..., Tk, d_k), (..., Tk, d_v)
         As in `streaming_attention`.
     mask, bias, scale, soft_cap, causal, offset, window, block_size : optional
-        As in `streaming_attention`. For keys that come after `n` others, an `offset` is smaller
-        by `n`.
+        As in `streaming_attention`. For keys that come after `n` others, reduce the `offset` by
+        `n`.
 
     Returns
     -------
@@ -177,7 +178,7 @@ def attention_state(
         If an argument is of the wrong kind, as in `scaled_dot_product_attention`, or `window` or
         `block_size` is not made of integers.
     ValueError
-        As `streaming_attention` does. The message names the argument and both shapes.
+        As in `streaming_attention`. The message names the argument and both shapes.
 
     See Also
     --------
@@ -196,7 +197,8 @@ def attention_state(
 
     Examples
     --------
-    A query of 0 matches every key alike. Over the first key the average is 1, over all three 2:
+    A query of 0 matches every key equally well. The average is 1 over the first key and 2 over all
+    three:
 
     >>> from selfattn_ref import attention_state
     >>> first = attention_state([[0.0]], [[5.0]], [[1.0]])
@@ -249,11 +251,11 @@ def streaming_attention_vjp(
     query, key, value : array_like, shapes (..., Tq, d_k), (..., Tk, d_k), (..., Tk, d_v)
         As in `streaming_attention`.
     d_output : array_like, shape (..., Tq, d_v)
-        Gradient with respect to the output, of its shape.
+        Gradient with respect to the output, with the shape of the output.
     mask, bias, scale, soft_cap, causal, offset, window, block_size : optional
         As in `streaming_attention`.
     state : AttentionState, optional
-        What `attention_state` returns for the same arguments; it is computed if not given.
+        What `attention_state` returns for the same arguments; computed if not given.
 
     Returns
     -------
@@ -263,11 +265,12 @@ def streaming_attention_vjp(
     d_key : ndarray, shape of key
         Gradient with respect to the keys. A key that nobody may attend to gets zeros.
     d_value : ndarray, shape of value
-        Likewise. An axis that was broadcast is summed over. The dtype is the common one of all
-        inputs; 16-bit inputs are computed in float32.
+        Gradient with respect to the values; zeros likewise. All gradients are summed over axes that
+        were broadcast. The dtype is the common dtype of all inputs; 16-bit inputs are computed in
+        float32.
     d_bias : ndarray, shape of bias
-        Gradient with respect to the bias, if there is one: an attribute of the result, which is
-        an `AttentionGradients`, a tuple of the three others.
+        Gradient with respect to the bias; None if there is no bias. It is an attribute of the
+        result, an `AttentionGradients`, which is a tuple of the other three.
 
     Raises
     ------
@@ -275,9 +278,9 @@ def streaming_attention_vjp(
         If an argument is of the wrong kind, as in `scaled_dot_product_attention`, or `window` or
         `block_size` is not made of integers.
     ValueError
-        As `streaming_attention` does; also if `d_output` or `state` does not have the shape of
-        the output, or the weights of a query that follow from `state` do not add up to 1: then
-        it was made from other arguments. The message names the argument and the shapes.
+        As in `streaming_attention`; also if `d_output` or `state` does not have the shape of the
+        output, or if the weights that follow from `state` do not add up to 1 for some query, which
+        means that it was made from other arguments. The message names the argument and the shapes.
 
     See Also
     --------
@@ -296,8 +299,8 @@ def streaming_attention_vjp(
 
     Examples
     --------
-    A query of 0 gives the values 3 and 1 the weights 1/2. Raising it favors the first, by half
-    the distance of the values:
+    A query of 0 gives each of the values 3 and 1 the weight 1/2. Raising the query favors the first
+    value, at a rate of half the distance between them:
 
     >>> from selfattn_ref import streaming_attention_vjp
     >>> d_query, d_key, d_value = streaming_attention_vjp(

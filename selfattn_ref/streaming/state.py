@@ -1,4 +1,4 @@
-"""State: what queries have seen so far, of one block of keys after another."""
+"""State: what queries have seen so far, one block of keys after another."""
 
 from dataclasses import dataclass, fields
 from typing import Self
@@ -14,7 +14,7 @@ __all__ = ["AttentionState"]
 
 @dataclass(frozen=True, eq=False)
 class AttentionState:
-    r"""Hold what a query needs to know of the keys it has seen: three numbers over them.
+    r"""Hold what a query needs to know about the keys it has seen: a maximum, a sum and an average.
 
     .. math::
 
@@ -51,9 +51,9 @@ class AttentionState:
     Notes
     -----
     The recurrence for :math:`m` and :math:`\ell` is that of [1]_; [2]_ and [3]_ carry the values
-    along. The logarithm of :math:`\ell` is not stored: its rounding error would grow with the
-    scores, that of :math:`\ell` does not. The average is stored and not the sum, because a sum
-    of large values overflows where their average does not.
+    along. The log-sum-exp :math:`m + \log \ell` is not stored in their place, because its rounding
+    error grows with the scores and that of :math:`\ell` does not. The average is stored and not the
+    sum, because a sum of large values can overflow where their average does not.
 
     References
     ----------
@@ -66,7 +66,7 @@ class AttentionState:
 
     Examples
     --------
-    One key with score 0 and one with score ln 2, seen apart: the weights are 1/3 and 2/3.
+    One key with score 0 and one with score ln 2, seen separately: the weights are 1/3 and 2/3.
 
     >>> import numpy as np
     >>> from selfattn_ref import AttentionState
@@ -118,7 +118,7 @@ class AttentionState:
 
         Examples
         --------
-        Equal scores of 7: the largest is 7, each exponential relative to it 1.
+        Two scores of 7: the largest is 7, and each exponential relative to it is 1.
 
         >>> from selfattn_ref import AttentionState
         >>> state = AttentionState.of([[7.0, 7.0]], [[1.0], [2.0]])
@@ -151,13 +151,14 @@ class AttentionState:
         Raises
         ------
         TypeError
-            If `other` is no state.
+            If `other` is not an `AttentionState`.
         ValueError
             If the two differ in their queries or in the width of their values.
 
         Examples
         --------
-        Scores 0 and ln 2: relative to the larger, the exponentials are 1/2 and 1, of 3/2.
+        Scores of 0 and ln 2: relative to the larger, the exponentials are 1/2 and 1, and their sum
+        is 3/2.
 
         >>> import numpy as np
         >>> from selfattn_ref import AttentionState
@@ -179,7 +180,7 @@ class AttentionState:
     @property
     @_boundary.public
     def weighted(self) -> Array:
-        r"""The sum :math:`\ell\,o` of the values, each with its exponential, shape of output."""
+        r"""The sum :math:`\ell\,o` of the values, each times its exponential; shape of `output`."""
         return self.output * self.total
 
     @property

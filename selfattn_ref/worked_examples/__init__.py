@@ -1,4 +1,4 @@
-"""Worked examples: small inputs whose every result is known.
+"""Worked examples: small inputs for which every result is known.
 
 Each example has a permanent id, its inputs, the expected values, and a note on where they come
 from. The expected values are derived without this package, in exact or 50-digit arithmetic, so they
@@ -20,15 +20,15 @@ array([0.14, 0.32, 0.5 , 0.16, 0.17])
 >>> agreement.names
 ('exponentials', 'total', 'weights')
 
-Or test a function of yours with every example that calls one like it:
+Or test a function of your own with every example that calls one like it:
 
 >>> from selfattn_ref import softmax
 >>> worked_examples.report(softmax, place="softmax")
 numbers: ... right
 ...
 
-In pytest, `calls` gives each call an id; `adapters` let functions of other libraries be asked. From
-the shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_attention``.
+In pytest, `calls` gives each call an id; `adapters` wrap functions of other libraries. From the
+shell, ``python -m selfattn_ref.worked_examples check all mymodule:my_attention``.
 """
 
 from selfattn_ref.worked_examples import adapters, slips

@@ -41,9 +41,9 @@ ABOVE: dict[str, Callable[..., Any]] = {}
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Call:
-    """A function, what to give it, and what has to come out.
+    """A function, its arguments, and the result that it should give.
 
-    Obtain them with `cases`, or from the `calls` of an example. All arrays are read-only.
+    Obtain calls with `cases`, or from the `calls` of an example. All arrays are read-only.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class Call:
         ``"value"`` if one result is right, ``"convention"`` if good libraries differ,
         ``"must_raise"`` if the call has to fail.
     expected : numpy.ndarray, mapping of str to numpy.ndarray, or None
-        What this package returns: an array or, from a function that returns several, such as
-        gradients, each by its name, in order; None if the call has to fail.
+        What this package returns: an array, or a mapping of names to arrays, in order, if the
+        function returns several, such as gradients; None if the call has to fail.
     conventions : mapping of str to what `expected` is
-        The result under each convention; empty unless good libraries differ. Of a call that has
-        to fail, what libraries return that take it as something else.
+        The result under each convention; empty unless good libraries differ. For a call that has to
+        fail, what is returned by libraries that give the call another meaning.
     raises : type or None
         The error that this package raises if the call has to fail, or None. Another library may
         refuse with another error.
@@ -71,11 +71,11 @@ class Call:
         What each convention says and who follows it; for a call that has to fail, the reason,
         under the name of the error.
     tolerance : Tolerance
-        That of the example.
+        The tolerance of the example.
     entries : numpy.ndarray, mapping of str to numpy.ndarray, or None
-        The indices of the entries that are known, of shape (n, number of axes of the result), for
-        a function that returns several by their names; `expected` is then the vector of these
-        entries. None if every entry is known.
+        The indices of the entries that are known, of shape (n, number of axes of the result); for a
+        function that returns several arrays, a mapping by name. `expected` is then the vector of
+        these entries. None if every entry is known.
     shape : tuple of int, mapping of str to tuple of int, or None
         The shape of the whole result where only some entries are known; None otherwise.
 
@@ -110,7 +110,7 @@ class Call:
 
     @property
     def id(self) -> str:
-        """What names the call: its example and its place there from 1, such as ``"SA016-1"``.
+        """The id of the call: its example and its number there, from 1, such as ``"SA016-1"``.
 
         A generated case has one call, whose id is its name.
         """
@@ -128,12 +128,12 @@ class Call:
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """What is given by position: for attention query, key and value."""
+        """The arguments given by position; for attention: query, key and value."""
         return tuple(self.arguments[name] for name in self._positional)
 
     @property
     def kwargs(self) -> dict[str, Any]:
-        """What is given by keyword."""
+        """The arguments given by keyword."""
         return {name: x for name, x in self.arguments.items() if name not in self._positional}
 
     @property
@@ -141,20 +141,21 @@ class Call:
         return [name for name in _given_by_position(self.function) if name in self.arguments]
 
     def taken_by(self, function: Callable[..., Any]) -> bool:
-        """Return whether the signature of a function has every keyword of this call.
+        """Return whether the signature of a function has every keyword that this call needs.
 
-        One that does not say what it takes, as those with ``**keywords`` and many written in C,
-        takes all options. What is a capability it is asked for in other words if they are not in
-        its signature: heads are repeated, and a window becomes a mask.
+        A function that does not say what it takes, such as one with ``**keywords`` and many written
+        in C, counts as taking all options. Capabilities that are missing from its signature are
+        expressed in other arguments: heads are repeated, and a window becomes a mask.
         """
         claims = claimed(function)
         return not lacking(reduced(self, claims or ()).kwargs, claims)
 
     def without_capabilities(self) -> Call:
-        """Return the call as a function is asked it that has no word for windows and the like.
+        """Return the call as it is made to a function without capabilities such as windows.
 
         Heads of keys and values are repeated, a window and packed sequences become part of the
-        mask, and of output and log-sum-exp the output is left. Any other call is returned itself.
+        mask, and only the output is kept of a result with a log-sum-exp. Any other call is returned
+        unchanged.
 
         Returns
         -------
@@ -176,11 +177,11 @@ class Call:
     def test(
         self, function: Callable[..., Any], *, within: Tolerance | float | None = None
     ) -> Agreement:
-        """Call a function as this call says, and compare what it does.
+        """Call a function as this call says, and check what it does.
 
-        It is called again, and with the same numbers in other memory: strided, transposed,
-        broadcast and read-only. Each time the result has to be right, and what was given is
-        compared afterward.
+        The function is called a second time, and also with the same numbers in other memory
+        layouts: strided, transposed, broadcast and read-only. Each time the result has to be right,
+        and afterward the inputs must be unchanged.
 
         Parameters
         ----------
@@ -201,12 +202,11 @@ class Call:
             If the signature of the function lacks a keyword of this call: pytest and unittest
             show that as skipped.
         WorkedExampleMismatch
-            If the result differs, in one of the layouts or the second time; if the function
-            changes an input, or returns its memory; or if the call should fail and does not.
-            A refusal is a TypeError, a ValueError or a RuntimeError that is raised on purpose,
-            by a function that does well in the calls of the same example that are good; a crash,
-            such as an IndexError, or a keyword that is not known, is none. Where the call should
-            not fail, errors pass through.
+            If the result differs, in any layout or in the second call; if the function changes an
+            input or returns the memory of one; or if the call should fail and does not. To fail is
+            to raise a TypeError, a ValueError or a RuntimeError on purpose, while getting the valid
+            calls of the same example right. A crash such as an IndexError does not count, and
+            neither does an unknown keyword. If the call should not fail, errors pass through.
 
         See Also
         --------
@@ -271,39 +271,39 @@ class Call:
         Parameters
         ----------
         result : array_like, or several
-            An array, a tensor of PyTorch, or whatever NumPy reads as an array. Where `expected`
-            has several by name: a tuple or a list of them in this order, a mapping, or an object
-            with these attributes.
+            An array, a PyTorch tensor, or anything that NumPy reads as an array. If `expected` has
+            several arrays by name: a tuple or a list of them in the same order, a mapping, or an
+            object with these attributes.
         within : Tolerance or float, optional
-            How far a number may be from the expected one; one number is an absolute tolerance. By
-            default it follows from the dtype of the result and from what the function is given.
-            For attention it is the bound
-            :math:`(e^E - 1)\,V` of the theorem "Rounding in attention" (in the chapter on
-            long sequences), which a right function fits in any order of summation: :math:`V` is
-            the largest value in size that the query may attend to, and :math:`E` is the spacing
-            of the numbers of the dtype after 1, times a number that grows with the keys, with the
-            terms of a dot product, and with the scores. As many merges as keys less one are
-            assumed. What the inputs lose if they are rounded to the dtype is added. A float16 or
-            bfloat16 result has to come from arithmetic in float32; its weights and its entries
-            may each be rounded once to the dtype. Softmax and log-sum-exp have the same
-            :math:`E`, and so have the gradients of attention, carried on through the backward
-            pass. For every other function it is
-            :math:`8\,\varepsilon \max(1, \max |\text{expected}|)`. The tolerance of the example
-            is added to each.
+            How far a number may be from the expected one; a single number is an absolute tolerance.
+            By default it follows from the dtype of the result and from the inputs of the call. For
+            attention it is the bound :math:`(e^E - 1)\,V` of the theorem "Rounding in attention"
+            (in the chapter on long sequences), which a correct function meets in any order of
+            summation. Here :math:`V` is the largest absolute value that the query may attend to,
+            and :math:`E` is :math:`\varepsilon`, the spacing of the numbers of the dtype after 1,
+            times a number that grows with the keys, with the terms of a dot product, and with the
+            scores. It assumes one merge less than there are keys. Whatever the inputs lose when
+            they are rounded to the dtype is added. A float16 or bfloat16 result has to come from
+            arithmetic in float32; its weights and its entries may each be rounded once to the
+            dtype. Softmax and log-sum-exp have the same :math:`E`, as do the gradients of
+            attention, for which it is carried through the backward pass. For every other function
+            the bound is :math:`8\,\varepsilon \max(1, \max |\text{expected}|)`. The tolerance of
+            the example is added in every case.
 
         Returns
         -------
         Agreement
-            Its repr is one line that says what was checked; where good libraries differ, with
-            the convention that the result follows.
+            Its repr is one line that says what was checked and, where good libraries differ, which
+            convention the result follows.
 
         Raises
         ------
         TypeError
-            If the call has to fail: use `test`; or if `within` is something else.
+            If the call has to fail (use `test` instead), or if `within` is neither a Tolerance nor
+            a number.
         WorkedExampleMismatch
-            If the result differs. The message shows where, and names the slips of attention with
-            which it is consistent: one call cannot tell more. `report` asks them all.
+            If the result differs. The message shows where, and names the slips of attention that
+            would explain it. One call cannot say more; `report` makes all calls.
 
         See Also
         --------
@@ -320,7 +320,7 @@ class Call:
         SA022 checked: scaled_dot_product_attention(query, key, value, mask) follows the
         convention zeros (6 numbers, ...)
         >>> call.because["zeros"]
-        "Nobody to attend to, nothing to mix: this library, ..."
+        "Nobody to attend to, so nothing to mix (this library, ..."
         """
         if self.expected is None:
             raise TypeError(f"{self!r} has to fail and has no result: use its method test")

@@ -26,7 +26,7 @@ class WorkedExampleMismatch(AssertionError):
     Attributes
     ----------
     slips : tuple of str
-        The ids of the slips whose output it is; see `slips`.
+        The ids of the slips that would give this output; see `slips`.
     """
 
     def __init__(self, message: str, slips: tuple[str, ...] = ()) -> None:

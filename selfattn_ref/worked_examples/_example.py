@@ -77,7 +77,7 @@ class WorkedExample:
     topics : tuple of str
         Keywords for the catalog.
     released : str
-        The date from which the example does not change, as ``"YYYY-MM-DD"``.
+        The date from which its numbers do not change, as ``"YYYY-MM-DD"``.
     since : str
         The first version of this package that has the example, such as ``"1.0.0"``.
     supersedes : str or None
@@ -91,9 +91,9 @@ class WorkedExample:
         What is given. Words are a tuple, counts and widths integers, positions and indices
         arrays of integers; all other numbers are arrays of float64.
     expected : mapping of str to numpy.ndarray
-        What follows: float64 or, for masks and other answers of yes or no, bool.
+        What follows: float64 or, for masks and other yes-or-no answers, bool.
     calls : tuple of Call
-        Calls of functions whose result is among the expected values.
+        Calls of functions whose results are among the expected values.
     descriptions : mapping of str to str
         One sentence for each input and each expected value.
     axes : mapping of str to tuple of Axis
@@ -106,8 +106,8 @@ class WorkedExample:
     digest : str
         The SHA-256 of inputs, expected values, calls and tolerance, which never changes.
     swhid : str
-        The id of its file at Software Heritage, ``swh:1:cnt:…``, which names every byte: it is
-        another when the prose improves.
+        The id of its file at Software Heritage, ``swh:1:cnt:…``. It covers every byte, so it
+        changes when the prose is improved.
 
     See Also
     --------
@@ -151,13 +151,13 @@ class WorkedExample:
 
     @property
     def citation(self) -> str:
-        """What names the example and its numbers for good: id, version and digest."""
+        """A permanent name for the example and its numbers: id, version and digest."""
         return f"{self.id}@{selfattn_ref.__version__}#sha256:{self.digest}"
 
     def rounding(self, dtype: str) -> dict[str, NDArray[Any]]:
-        """Return how far rounding to a dtype may take each expected value, as `check` allows it.
+        """Return how far rounding to a dtype may move each expected value, as `check` allows.
 
-        The tolerance of the example comes on top.
+        The tolerance of the example is added to this.
         """
         exact = Tolerance(0.0, 0.0)
         return {name: by_dtype(exact, value)(dtype) for name, value in self.expected.items()}
@@ -168,16 +168,16 @@ class WorkedExample:
         Parameters
         ----------
         within : Tolerance or float, optional
-            How far a number may be from the expected one; one number is an absolute tolerance. By
-            default it follows from the dtype
-            of what is computed: the `tolerance` of the example for float64, integers and
-            anything wider; for a narrower type with rounding unit :math:`\varepsilon`, such as
-            float32 or bfloat16, :math:`8\,\varepsilon \max(1, \max |\text{expected}|)` in
-            addition, for inputs and arithmetic that round to it. That knows nothing of the inputs:
-            where a call gives the value, `Call.check` asks for what its inputs allow.
+            How far a number may be from the expected one; a single number is an absolute tolerance.
+            By default it follows from the dtype of what is computed. For float64, integers and
+            anything wider it is the `tolerance` of the example. A narrower type such as float32 or
+            bfloat16, with spacing :math:`\varepsilon` of the numbers after 1, is allowed
+            :math:`8\,\varepsilon \max(1, \max |\text{expected}|)` more, for inputs and arithmetic
+            that are rounded to it. This takes no account of the inputs; if the value is the result
+            of a call, `Call.check` uses a bound that does.
         **computed : array_like
             Any of the names in `expected`, each with the shape of the expected value. NaN agrees
-            with nothing. A mask must be boolean, and equal.
+            with NaN only. A mask must be boolean, and equal.
 
         Returns
         -------
@@ -187,15 +187,15 @@ class WorkedExample:
         Raises
         ------
         TypeError
-            If nothing is given, or a name that the example does not have; the message names those
-            it has. If `within` is something else.
+            If nothing is given, or a name that the example does not have (the message lists the
+            names it has), or if `within` is neither a Tolerance nor a number.
         WorkedExampleMismatch
             If any value disagrees. The message reports every name that does, with its first
             differing entries.
 
         See Also
         --------
-        Call.check : Compare the result of a function, within a bound that knows its inputs.
+        Call.check : Compare the result of a function, within a bound that follows from its inputs.
 
         Examples
         --------

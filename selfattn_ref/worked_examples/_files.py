@@ -35,8 +35,8 @@ def ids(function: str | None = None) -> tuple[str, ...]:
     Parameters
     ----------
     function : str, optional
-        The name of a function of this package: only the examples that know a result of it,
-        without those that are withdrawn.
+        The name of a function of this package. If given, only examples with a call of it are
+        returned, and none that is withdrawn.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def ids(function: str | None = None) -> tuple[str, ...]:
 
 
 def cases(function: str = "scaled_dot_product_attention") -> tuple[tuple[WorkedExample, Call], ...]:
-    """Return every call of a function whose result an example knows, in order.
+    """Return every call of a function with a known result, in order.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def cases(function: str = "scaled_dot_product_attention") -> tuple[tuple[WorkedE
 
     See Also
     --------
-    Call.test : Call a function of yours in its place.
-    Call.check : Compare a result of yours.
+    Call.test : Call a function of your own in its place.
+    Call.check : Compare a result of your own.
 
     Examples
     --------

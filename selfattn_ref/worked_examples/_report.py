@@ -1,4 +1,4 @@
-"""All calls of a function put together: its numbers, its conventions and its refusals."""
+"""All calls of a function in one report: its numbers, its conventions and its refusals."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ SKIPPED, EXPECTED, UNEXPECTED = "skipped", "differs as expected", "agrees unexpe
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one call.
+    """The outcome of one call.
 
     Attributes
     ----------
     id, example, call : str
-        The id of the call, such as ``"SA016-1"``, its example, and the call as one would write it.
+        The id of the call, such as ``"SA016-1"``, its example, and the call written out.
     verdict : str
         ``"right"``, ``"different"``, ``"failed"`` (it raised an error), ``"not asked"``,
-        ``"skipped"``, or, of a call that is expected to differ, ``"differs as expected"`` or
+        ``"skipped"``, or, for a call that is expected to differ, ``"differs as expected"`` or
         ``"agrees unexpectedly"``.
     detail : str
-        What to read: the agreement, the differences, the error, or the reason.
+        The details: the agreement, the differences, the error, or the reason.
     keywords : tuple of str
-        The keywords that the call gives.
+        The keywords of the call.
     wanting : tuple of str
-        Those that the function does not take.
+        Those of them that the function does not take.
     refusal : bool
         Whether the call has to fail.
     question : str or None
-        What the conventions are about, where good libraries differ.
+        Where good libraries differ, what they differ about.
     follows : tuple of str
-        The conventions that the result follows; several if they say the same here.
+        The conventions that the result follows; more than one if they agree here.
     seconds : float
         How long it took, in all layouts.
     size : int
-        How many numbers are given.
+        How many numbers the inputs hold.
     """
 
     id: str
@@ -82,29 +82,29 @@ class Outcome:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """What a function does at all calls together; its repr is a summary.
+    """What a function does in all calls; its repr is a summary.
 
     Attributes
     ----------
     name : str
         The function.
     outcomes : tuple of Outcome
-        What came of each call, in order.
+        The outcome of each call, in order.
     slips : tuple of str
         The slips of the catalog that explain every call that was asked.
     certain : bool
-        Whether the one slip explains so much that it is named; otherwise the function is but
-        consistent with `slips`.
+        Whether a single slip explains so much that it is named as the cause; otherwise the function
+        is only consistent with `slips`.
     claims : frozenset of str or None
-        The keywords that the function says that it takes; None if it does not say.
+        The keywords that the function says it takes; None if it does not say.
     require : tuple of str
-        The keywords that had to be asked.
+        The keywords that had to be tested.
     whole : bool
-        Whether all calls of all examples were to be asked.
+        Whether the report was meant to cover all calls of all examples.
     place : str
-        The function of this package in whose place it was asked.
+        The function of this package that it was tested in place of.
     notes : tuple of str
-        What an adapter has to say.
+        Notes of an adapter, if one was used.
     """
 
     name: str
@@ -131,14 +131,14 @@ class Report:
 
     @property
     def smallest(self) -> Outcome | None:
-        """Of the calls that differ the one with the fewest numbers."""
+        """Of the calls that differ, the one with the fewest numbers."""
         return min(self.having(DIFFERENT), key=lambda outcome: outcome.size, default=None)
 
     @property
     def conventions(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """For each question the conventions that are followed, with the ids of the calls.
+        """For each question, the conventions that are followed, with the ids of the calls.
 
-        One alone if the function is consistent.
+        Just one per question if the function is consistent.
         """
         found: dict[str, dict[str, tuple[str, ...]]] = {}
         for text in dict.fromkeys(o.question for o in self.outcomes if o.question and o.follows):
@@ -154,12 +154,12 @@ class Report:
 
     @property
     def inconsistent(self) -> list[str]:
-        """The questions to which the function has more than one answer."""
+        """The questions that the function answers in more than one way."""
         return [text for text, follows in self.conventions.items() if len(follows) > 1]
 
     @property
     def not_asked(self) -> list[str]:
-        """What is required and was not asked, or not in full."""
+        """The required keywords that were not tested, or not in all their calls."""
         asked = {name for o in self.asked for name in o.keywords}
         left = {
             name
@@ -179,10 +179,10 @@ class Report:
 
     @property
     def code(self) -> int:
-        """The exit code: 0 if what is claimed was asked and agrees, 1 if something differs, or 2.
+        """The exit code: 0 if what is claimed was tested and agrees, 1 if anything differs, or 2.
 
-        It is 2 if something could not run, nothing was asked or claimed, or something that is
-        required or claimed was not asked.
+        It is 2 if something could not run, nothing was tested or claimed, or something that is
+        required or claimed was not tested.
         """
         wrong = [o for o in self.outcomes if o.verdict in (DIFFERENT, UNEXPECTED)]
         if wrong or self.inconsistent:
@@ -216,7 +216,7 @@ class Report:
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
     def to_junit(self) -> str:
-        """Return the report as XML in the form of JUnit, a test case for each call."""
+        """Return the report as JUnit XML, with a test case for each call."""
         kinds = {DIFFERENT: "failure", UNEXPECTED: "failure", FAILED: "error", RIGHT: None}
         cases = [(o.id, kinds.get(o.verdict, "skipped"), o.detail, o.seconds)
                  for o in self.outcomes]  # fmt: skip
@@ -261,48 +261,51 @@ def report(
     whole: bool | None = None,
     tell: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Report:
-    """Ask a function every call, and put together what came of it.
+    """Make every call to a function, and sum up the outcomes.
 
-    Each call is made again, and with the same numbers in other memory: see `Call.test`.
+    Each call is made twice, and also in other memory layouts; see `Call.test`.
 
     Parameters
     ----------
     function : callable
-        Called as `scaled_dot_product_attention` is, or through one of the `adapters`. Calls with
-        keywords that its signature lacks are not asked.
+        Called like `scaled_dot_product_attention`, or through one of the `adapters`. Calls with
+        keywords that its signature lacks are not made.
     calls : iterable of Call, optional
-        The calls to ask. By default all: those of the worked examples and the generated ones.
+        The calls to make. By default all calls, those of the worked examples and the generated
+        ones.
     place : str, optional
-        The function of this package in whose place it stands.
+        The function of this package that it takes the place of.
     require : collection of str, optional
-        Keywords of which every call has to be asked. A function that does not say what it takes
-        is asked what has these keywords alone.
+        Keywords that have to be tested in full: it counts against the function if a call with them
+        is not made. If the function does not say what it takes, it gets only calls with no other
+        keywords than these.
     refusals : bool, optional
-        Whether to ask also the calls that have to fail. They are judged if the others agree.
+        Whether to make the calls that have to fail as well. They are judged only if the others
+        agree.
     skip, xfails : collection of str, optional
-        Ids of calls and examples to leave out, and of those that are expected to differ.
+        Ids of calls and examples to leave out, and ids of those that are expected to differ.
     within : Tolerance or float, optional
         As in `Call.check`.
     dtype : str, optional
-        In which real numbers are given: ``"float64"``, ``"float32"`` or ``"float16"``.
+        The dtype in which real numbers are passed: ``"float64"``, ``"float32"`` or ``"float16"``.
     name : str, optional
         What the function is called in the report.
     whole : bool, optional
-        Whether these are all calls that there are, so that an option that the function takes and
-        no call asks is an error, and a slip may be named with certainty. By default it is so if
-        `calls` is not given.
+        Whether these are all the calls there are. If so, an option that the function takes and no
+        call tests is an error, and a slip may be named with certainty. True by default if `calls`
+        is not given.
     tell : callable, optional
-        Told of each outcome when it is known.
+        Called with each outcome as soon as it is known.
 
     Returns
     -------
     Report
-        Its repr is a summary; `code` is 0 if what the function claims was asked and agrees.
+        Its repr is a summary; `code` is 0 if what the function claims was tested and agrees.
 
     See Also
     --------
-    calls : The calls as cases for pytest.
-    Call.test : Ask a single call.
+    calls : The calls as test cases for pytest.
+    Call.test : Make a single call.
 
     Examples
     --------
@@ -311,7 +314,7 @@ def report(
     >>> found = report(softmax, place="softmax")
     >>> found
     numbers: ... right
-    conventions: none to tell
+    conventions: no call depends on one
     refusals: not asked (--refusals)
     >>> found.code
     0

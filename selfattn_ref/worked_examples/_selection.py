@@ -21,19 +21,19 @@ except ModuleNotFoundError:
 
 
 def calls(function: str = ATTENTION, *, refusals: bool = False) -> tuple[Call, ...]:
-    """Return the calls of the worked examples, each with the id that `str` gives it.
+    """Return the calls of the worked examples; `str` gives the id of each.
 
     Parameters
     ----------
     function : str, optional
         The name of a function of this package.
     refusals : bool, optional
-        Whether calls that have to fail are among them.
+        Whether to include calls that have to fail.
 
     Returns
     -------
     tuple of Call
-        Those of `cases`, without the examples.
+        The calls that `cases` returns, without their examples.
 
     Raises
     ------
@@ -42,8 +42,8 @@ def calls(function: str = ATTENTION, *, refusals: bool = False) -> tuple[Call, .
 
     See Also
     --------
-    Call.test : Call a function of yours.
-    report : Ask all calls, and put together what came of them.
+    Call.test : Call a function of your own.
+    report : Make all calls, and sum up the outcomes.
 
     Examples
     --------

@@ -17,20 +17,20 @@ WrongAttention: TypeAlias = Callable[..., Array]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Slip:
-    """A wrong attention; call it as the right one.
+    """A wrong attention function; call it like the correct one.
 
     Attributes
     ----------
     id : str
         A short name, such as ``"keys-as-values"``.
     effect : str
-        What comes out.
+        What the result looks like.
     note : str
         How it happens.
     seen : str or None
-        The address of a public report of it, where one is known.
+        The address of a public bug report, if one is known.
     function : callable
-        The wrong attention itself.
+        The wrong function itself.
     """
 
     id: str

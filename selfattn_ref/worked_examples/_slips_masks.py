@@ -23,14 +23,14 @@ _slip = catalog_of(CATALOG)
 # --- masks ----------------------------------------------------------------------------------------
 
 
-@_slip("every key is seen", "The mask does not reach the function that masks.")
+@_slip("every key is seen", "The mask never reaches the function that applies it.")
 def _mask_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{**keywords, "mask": np.True_})
 
 
 @_slip(
     "what should be hidden is seen, and the rest is not",
-    "True means hidden in one place and visible in another.",
+    "True means hidden in one function and visible in another.",
     "rasbt/LLMs-from-scratch/issues/1061",
 )
 def _mask_inverted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -39,7 +39,7 @@ def _mask_inverted(query: Array, key: Array, value: Array, **keywords: Any) -> A
 
 
 @_slip(
-    "the mask hides queries in place of keys",
+    "the mask hides queries instead of keys",
     "Its axes are swapped: a padded query is hidden from all, a padded key from none.",
     "hyunwoongko/transformer/pull/40",
 )
@@ -48,7 +48,7 @@ def _mask_transposed(query: Array, key: Array, value: Array, **keywords: Any) ->
     return attention(query, key, value, **{**keywords, "mask": mask})
 
 
-@_slip("all sequences of a batch have the mask of the first", "The batch axis of the mask is lost.")
+@_slip("all sequences of a batch use the mask of the first", "The batch axis of the mask is lost.")
 def _mask_of_the_first_sequence(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     mask = np.asarray(keywords.get("mask", np.True_))
     mask = mask[0] if mask.ndim > 2 else mask
@@ -56,8 +56,8 @@ def _mask_of_the_first_sequence(query: Array, key: Array, value: Array, **keywor
 
 
 @_slip(
-    "a head has the mask of a sequence",
-    "In one flattened axis heads come before sequences, in the other behind them.",
+    "a head uses the mask of another sequence",
+    "In one flattened axis heads come before sequences, in the other after them.",
     "lsdefine/attention-is-all-you-need-keras/issues/36",
 )
 def _mask_of_another_sequence(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -101,7 +101,7 @@ def _mask_after_softmax(query: Array, key: Array, value: Array, **keywords: Any)
 
 @_slip(
     "where all scores are low, hidden keys win",
-    "Hidden scores are −100 in place of −∞; the report is of −10,000.",
+    "Hidden scores are −100 instead of −∞; in the report they were −10,000.",
     "ohdearquant/lattice/issues/361",
 )
 def _sentinel_too_small(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -110,8 +110,8 @@ def _sentinel_too_small(query: Array, key: Array, value: Array, **keywords: Any)
 
 
 @_slip(
-    "every query sees the keys to come",
-    "Of the ways to ask for a causal mask, one is dropped.",
+    "every query sees the keys after it",
+    "One of the ways to ask for a causal mask is ignored.",
     "keras-team/keras/issues/23038",
 )
 def _causal_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -127,13 +127,13 @@ def _causal_strict(query: Array, key: Array, value: Array, **keywords: Any) -> A
     return attention(query, key, value, **{**keywords, "offset": offset})
 
 
-@_slip("every query sees one key to come", "The triangle has one diagonal too many.")
+@_slip("every query sees one key ahead", "The triangle has one diagonal too many.")
 def _causal_one_ahead(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     offset = keywords.get("offset", 0) + 1
     return attention(query, key, value, **{**keywords, "offset": offset})
 
 
-@_slip("every query sees what comes and not what was", "The upper triangle is taken for the lower.")
+@_slip("every query sees the future, not the past", "The upper triangle is taken for the lower.")
 def _causal_upside_down(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if keywords.get("causal"):
         before = np.tri(query.shape[-2], key.shape[-2], keywords.get("offset", 0) - 1, dtype=bool)
@@ -142,7 +142,7 @@ def _causal_upside_down(query: Array, key: Array, value: Array, **keywords: Any)
 
 
 @_slip(
-    "under a causal mask every key of the past is seen",
+    "under a causal mask, every earlier key is seen",
     "The causal path does not read the other mask.",
     "AI-Hypercomputer/maxtext/issues/878",
 )
@@ -153,8 +153,8 @@ def _mask_dropped_under_causal(query: Array, key: Array, value: Array, **keyword
 
 
 @_slip(
-    "with a mask every query sees the keys to come",
-    "The path for a mask does not ask whether attention is causal.",
+    "with a mask, every query sees the keys after it",
+    "The code path for a mask does not check whether attention is causal.",
     "keras-team/keras/pull/23040",
 )
 def _causal_dropped_under_mask(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -165,7 +165,7 @@ def _causal_dropped_under_mask(query: Array, key: Array, value: Array, **keyword
 
 @_slip(
     "a key is seen where either the mask or the triangle shows it",
-    "Two masks are joined by or in place of and.",
+    "The two masks are joined with “or” instead of “and”.",
 )
 def _mask_or_causal(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if keywords.get("causal") and "mask" in keywords:
@@ -177,7 +177,7 @@ def _mask_or_causal(query: Array, key: Array, value: Array, **keywords: Any) -> 
 
 @_slip(
     "every second query does not see its own key",
-    "Tiles of two queries read keys to the diagonal of their first.",
+    "A tile of two queries reads keys only up to the diagonal of its first query.",
     "jax-ml/jax/pull/17314",
 )
 def _diagonal_tile_cut_short(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -185,8 +185,8 @@ def _diagonal_tile_cut_short(query: Array, key: Array, value: Array, **keywords:
 
 
 @_slip(
-    "every second query sees one key to come",
-    "A tile of two queries and two keys is seen whole if it touches the diagonal.",
+    "every second query sees one key ahead",
+    "A tile of two queries and two keys is entirely visible if it touches the diagonal.",
 )
 def _diagonal_tile_not_masked(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return _by_tiles(query, key, value, 1, keywords)

@@ -24,12 +24,12 @@ _slip = catalog_of(CATALOG)
 # --- which array goes where -----------------------------------------------------------------------
 
 
-@_slip("the keys are mixed in place of the values", "A name is mistyped in the second product.")
+@_slip("the keys are mixed instead of the values", "A name is mistyped in the second product.")
 def _keys_as_values(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, key, **keywords)
 
 
-@_slip("queries are compared with values", "Keys and values come in the wrong order.")
+@_slip("queries are compared with values", "Keys and values are passed in the wrong order.")
 def _keys_and_values_swapped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, value, key, **keywords)
 
@@ -63,7 +63,7 @@ def _root_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> A
 
 @_slip(
     "the scores are multiplied by √d_k",
-    "A product stands where a division should.",
+    "It multiplies where it should divide.",
     "AI-Hypercomputer/maxtext/issues/1370",
 )
 def _root_multiplied(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -95,14 +95,14 @@ def _root_of_value_width(query: Array, key: Array, value: Array, **keywords: Any
 
 @_slip(
     "without a scale all keys weigh the same",
-    "The default of 0 that stands for 1/√d_k is used as it is.",
+    "The default of 0, which means 1/√d_k, is used as the scale.",
     "SKaiNET-developers/SKaiNET/pull/880",
 )
 def _default_scale_is_zero(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{"scale": 0.0, **keywords})
 
 
-@_slip("the scale is applied twice", "The queries are scaled before, and the scores again.")
+@_slip("the scale is applied twice", "The queries are scaled first, and the scores again.")
 def _scaled_twice(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{**keywords, "scale": scale_of(query, keywords) ** 2})
 
@@ -116,7 +116,7 @@ def _scale_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> A
     return attention(query, key, value, **{**keywords, "scale": None})
 
 
-@_slip("with a cap the scale that is given is not used", "The path for a cap has 1/√d_k built in.")
+@_slip("with a cap, the scale that is given is not used", "The path for a cap has 1/√d_k built in.")
 def _scale_ignored_under_cap(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if keywords.get("soft_cap") is not None:
         keywords["scale"] = None
@@ -125,7 +125,7 @@ def _scale_ignored_under_cap(query: Array, key: Array, value: Array, **keywords:
 
 @_slip(
     "the scores are not capped",
-    "One of several paths forgets the cap.",
+    "One of several code paths forgets the cap.",
     "vllm-project/vllm-metal/pull/666",
 )
 def _cap_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -145,7 +145,7 @@ def _cap_clipped(query: Array, key: Array, value: Array, **keywords: Any) -> Arr
     return attention(query, key, value, **keywords)
 
 
-@_slip("every score is between −1 and 1", "The tangent is not multiplied by the cap.")
+@_slip("every score is between −1 and 1", "The hyperbolic tangent is not multiplied by the cap.")
 def _cap_not_multiplied_back(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     keywords["cap"] = lambda scores, cap: np.tanh(scores / cap)
     return attention(query, key, value, **keywords)
@@ -153,7 +153,7 @@ def _cap_not_multiplied_back(query: Array, key: Array, value: Array, **keywords:
 
 @_slip(
     "no score is negative, and large ones have no bound",
-    "The tangent is multiplied by the score in place of the cap.",
+    "The hyperbolic tangent is multiplied by the score instead of the cap.",
     "Dao-AILab/flash-attention/pull/2402",
 )
 def _cap_multiplies_the_score(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -162,7 +162,7 @@ def _cap_multiplies_the_score(query: Array, key: Array, value: Array, **keywords
 
 
 @_slip(
-    "with a cap hidden keys have the score −cap and take part",
+    "with a cap, hidden keys have the score −cap and take part",
     "The cap comes after the mask, and turns −∞ into −cap.",
     "onnx/onnx/issues/7865",
 )
@@ -176,13 +176,13 @@ def _cap_after_mask(query: Array, key: Array, value: Array, **keywords: Any) -> 
     return attention(query, key, value, weigh, **keywords)
 
 
-@_slip("the bias is not added", "The fast path does not know it.")
+@_slip("the bias is not added", "The fast path ignores it.")
 def _bias_ignored(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, **{**keywords, "bias": 0.0})
 
 
 @_slip(
-    "a bias that should hold a key back draws it near",
+    "a bias that should weaken a key strengthens it",
     "The distance is taken with the wrong sign.",
     "meta-pytorch/attention-gym/pull/86",
 )
@@ -201,28 +201,28 @@ def _bias_before_scale(query: Array, key: Array, value: Array, **keywords: Any) 
     return attention(query, key, value, **{**keywords, "bias": bias})
 
 
-@_slip("under a causal mask the bias is not added", "The causal path does not know it.")
+@_slip("under a causal mask, the bias is not added", "The causal path ignores it.")
 def _bias_dropped_under_causal(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if keywords.get("causal"):
         keywords["bias"] = 0.0
     return attention(query, key, value, **keywords)
 
 
-@_slip("with a mask the bias is not added", "The two share one slot, and the mask wins.")
+@_slip("with a mask, the bias is not added", "The two share one slot, and the mask wins.")
 def _bias_dropped_under_mask(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if "mask" in keywords:
         keywords["bias"] = 0.0
     return attention(query, key, value, **keywords)
 
 
-@_slip("with a bias no key is hidden by the mask", "The two share one slot, and the bias wins.")
+@_slip("with a bias, the mask hides no key", "The two share one slot, and the bias wins.")
 def _mask_dropped_under_bias(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     if "bias" in keywords:
         keywords["mask"] = np.True_
     return attention(query, key, value, **keywords)
 
 
-@_slip("all heads have the bias of the first", "The bias is read without its axis of heads.")
+@_slip("all heads use the bias of the first", "The bias is read without its axis of heads.")
 def _bias_of_the_first_head(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     bias = np.asarray(keywords.get("bias", 0.0))
     keywords["bias"] = bias[..., :1, :, :] if bias.ndim > 2 else bias

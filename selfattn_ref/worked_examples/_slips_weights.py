@@ -60,14 +60,14 @@ def _sum_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Ar
 
 @_slip(
     "large scores give NaN",
-    "Exponentials are taken of the scores as they are, and overflow.",
+    "Exponentials are taken of the raw scores, and overflow.",
     "pyg-team/pytorch_geometric/issues/53",
 )
 def _maximum_not_subtracted(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, lambda s: _share(np.exp(s)), **keywords)
 
 
-@_slip("where all scores are far below 0, NaN", "The running maximum starts at 0, not at −∞.")
+@_slip("NaN where all scores are far below 0", "The running maximum starts at 0, not at −∞.")
 def _maximum_starts_at_zero(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     def weigh(scores: Array) -> Array:
         return _share(np.exp(scores - scores.max(axis=-1, keepdims=True).clip(0.0)))
@@ -76,8 +76,8 @@ def _maximum_starts_at_zero(query: Array, key: Array, value: Array, **keywords: 
 
 
 @_slip(
-    "where all scores are below −50,000, zeros",
-    "The running maximum starts at a number that stands for −∞.",
+    "zeros where all scores are below −50,000",
+    "The running maximum starts at a finite number instead of −∞.",
     "flashinfer-ai/flashinfer/issues/4267",
 )
 def _maximum_clamped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -90,8 +90,8 @@ def _maximum_clamped(query: Array, key: Array, value: Array, **keywords: Any) ->
 
 
 @_slip(
-    "beside a large hidden score all others vanish",
-    "The maximum is taken of hidden scores, too, and the mask comes after the exponentials.",
+    "next to a large hidden score, all others vanish",
+    "The maximum includes hidden scores, and the mask comes after the exponentials.",
     "allenai/allennlp/pull/437",
 )
 def _hidden_keys_in_the_maximum(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -108,7 +108,7 @@ def _epsilon_in_the_denominator(query: Array, key: Array, value: Array, **keywor
     return attention(query, key, value, lambda s: _with_more(s, 1e-6), **keywords)
 
 
-@_slip("each row has a share for nobody", "The denominator has an exponential more, that of 0.")
+@_slip("each row keeps a share for nobody", "The denominator has one extra exponential, that of 0.")
 def _one_more_in_the_sum(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     def weigh(scores: Array) -> Array:
         return _with_more(scores, np.exp(-scores.max(axis=-1, keepdims=True)))
@@ -140,18 +140,18 @@ def _scores_in_bfloat16(query: Array, key: Array, value: Array, **keywords: Any)
     return attention(query, key, value, lambda s: softmax(rounded(s, "bfloat16")), **keywords)
 
 
-@_slip("the weights are powers of 2, not of e", "The factor log₂ e of a kernel with exp2 is lost.")
+@_slip("the weights are powers of 2, not of e", "A kernel that uses exp2 lost the factor log₂ e.")
 def _powers_of_two(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, lambda s: softmax(s * np.log(2.0)), **keywords)
 
 
-@_slip("only the best key counts", "The largest score is taken in place of a softmax.")
+@_slip("only the best key counts", "The largest score is picked instead of a softmax.")
 def _argmax_for_softmax(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, lambda s: np.eye(s.shape[-1])[s.argmax(-1)], **keywords)
 
 
 @_slip(
-    "the weights of a key add up to 1, those of a query do not",
+    "the weights of a key add up to 1, not the weights of a query",
     "The softmax runs over the queries.",
     "labmlai/annotated_deep_learning_paper_implementations/issues/146",
 )
@@ -179,12 +179,12 @@ def _softmax_over_heads_too(query: Array, key: Array, value: Array, **keywords: 
     return attention(query, key, value, lambda s: softmax(s, axes), **keywords)
 
 
-@_slip("all weights together add up to 1", "The softmax has no axis: it runs over the whole table.")
+@_slip("all weights together add up to 1", "The softmax has no axis and covers the whole matrix.")
 def _softmax_over_everything(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return attention(query, key, value, lambda s: softmax(s, (-2, -1)), **keywords)
 
 
-@_slip("the entries of an output add up to 1", "What is mixed is divided by its own sum.")
+@_slip("the entries of each output add up to 1", "The mixed values are divided by their own sum.")
 def _normalized_after_mixing(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return _share(attention(query, key, value, **keywords))
 
@@ -200,7 +200,7 @@ def _expanded(*arrays: Array) -> list[Array]:
 
 @_slip(
     "a query head reads the keys and values of another group",
-    "Shared heads are laid out 0 1 0 1 in place of 0 0 1 1.",
+    "Shared heads are laid out 0 1 0 1 instead of 0 0 1 1.",
     "ekzhang/jax-js/pull/180",
 )
 def _tile_for_repeat(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -230,7 +230,7 @@ def _reshape_for_transpose(query: Array, key: Array, value: Array, **keywords: A
 
 
 @_slip(
-    "every head gives what the first gives",
+    "every head gives the result of the first",
     "The offset of a head is computed from the wrong stride, and is 0.",
     "BobMcDear/attorch/issues/14",
 )
@@ -265,7 +265,7 @@ def in_blocks(scores: Array, value: Array, *, rescale_sum: bool, rescale_mix: bo
     return np.asarray(mixed / total)
 
 
-@_slip("early keys weigh too much", "When the maximum grows, what was mixed is not rescaled.")
+@_slip("early keys weigh too much", "When the maximum grows, what is mixed so far is not rescaled.")
 def _mix_not_rescaled(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     scores = masked_scores(query, key, **keywords)
     return in_blocks(scores, value, rescale_sum=True, rescale_mix=False)
@@ -278,8 +278,8 @@ def _sum_not_rescaled(query: Array, key: Array, value: Array, **keywords: Any) -
 
 
 @_slip(
-    "keys that do not exist take part, with the score 0",
-    "The last block is filled up with zeros that are not masked.",
+    "keys that do not exist take part with a score of 0",
+    "The last block is padded with zeros that are not masked.",
     "flashinfer-ai/flashinfer/pull/5090",
 )
 def _block_not_masked(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
@@ -288,21 +288,21 @@ def _block_not_masked(query: Array, key: Array, value: Array, **keywords: Any) -
     return softmax(np.concatenate([scores, more], axis=-1))[..., : scores.shape[-1]] @ value
 
 
-@_slip("the last keys are not read", "The loop over blocks leaves out what does not fill one.")
+@_slip("the last keys are not read", "The loop over blocks drops a last block that is not full.")
 def _last_block_dropped(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     whole = key.shape[-2] // 2 * 2
     scores = masked_scores(query, key, **keywords)
     return softmax(scores[..., :whole]) @ value[..., :whole, :]
 
 
-@_slip("all parts of the keys weigh the same", "Two halves are averaged, without their sums.")
+@_slip("all parts of the keys weigh the same", "Two halves are averaged, ignoring their sums.")
 def _halves_averaged(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     return _merged(masked_scores(query, key, **keywords), value, lambda total: 0 * total)
 
 
 @_slip(
-    "a part of the keys with the larger sum weighs too much",
-    "Two halves are merged with base e by sums that are logarithms with base 2.",
+    "the part of the keys with the larger sum weighs too much",
+    "Two halves are merged in base e, but the logarithms of their sums are in base 2.",
     "flashinfer-ai/flashinfer/pull/4547",
 )
 def _halves_merged_with_another_base(

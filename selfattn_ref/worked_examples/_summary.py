@@ -34,12 +34,12 @@ def _taken(report: Report) -> Iterator[str]:
     perhaps = f" Perhaps {' and '.join(hints)}." if hints else ""
     if report.claims is None and not report.require:
         yield (
-            f"{report.name} does not say what it takes, so that nothing is claimed: say it by "
+            f"{report.name} does not say what it takes, so nothing is claimed. Say it with "
             "--require mask,causal,… or --like torch (jax, keras, onnx, mlx)."
         )
     if options:
         calls = [o for o in report.outcomes if {*o.wanting} & {*options}]
-        names = " and ".join(filter(None, (", ".join(options[:-1]), options[-1])))
+        names = " or ".join(filter(None, (", ".join(options[:-1]), options[-1])))
         yield f"{report.name} takes no {names}: {_count(calls)} not asked.{perhaps}"
         taken = sorted({*(report.claims or ())} - {*"qkvQKV", "query", "key", "value"})
         if taken and not perhaps:
@@ -77,7 +77,7 @@ def _conventions(report: Report) -> Iterator[str]:
         each = [f"{name} in {', '.join(ids)}" for name, ids in answers[text].items()]
         yield f"conventions differ: {text}: {', but '.join(each)}"
     if not answers:
-        yield "conventions: none to tell"
+        yield "conventions: no call depends on one"
 
 
 def _refusals(report: Report) -> Iterator[str]:

@@ -1,9 +1,10 @@
-"""Let a function that is called as another library's be called as this one's.
+"""Adapt functions with the calling conventions of other libraries to those of this one.
 
-Each adapter takes a function and returns one to be tested: it is called with NumPy arrays
-``(query, key, value, *, mask, bias, scale, soft_cap, causal, offset, ...)`` and gives them to yours
-as that library's function takes them. What the library has no word for is not in the signature of
-the adapter, so that it is not asked. The library is imported when it is called.
+Each adapter takes a function and returns one to be tested: it is called with NumPy arrays ``(query,
+key, value, *, mask, bias, scale, soft_cap, causal, offset, ...)`` and passes them to yours the way
+that library's function takes them. Options that the library does not have are left out of the
+signature of the adapter, so calls with them are not made. The library is imported when the adapter
+is called.
 
 >>> from selfattn_ref.worked_examples import adapters, calls
 >>> def attend(q, k, v, attn_mask=None):  # a function of ours, with another's names
@@ -129,7 +130,7 @@ def renamed(function: Function, **names: str) -> Function:
 
 
 def having(function: Function, *capabilities: str) -> Function:
-    """Return a function that is told nothing of what it can do: ``having(f, "grouped_heads")``."""
+    """Let a function take capabilities it has no keyword for: ``having(f, "grouped_heads")``."""
     own = claimed(function)
 
     @functools.wraps(function)
@@ -144,7 +145,7 @@ def having(function: Function, *capabilities: str) -> Function:
 
 
 def in_layout(function: Function, layout: str) -> Function:
-    """Return a function that is given four axes: ``in_layout(function, "BTHD")``, or ``"BHTD"``."""
+    """Return a function that gets arrays with four axes, in the order ``"BTHD"`` or ``"BHTD"``."""
     if layout not in ("BHTD", "BTHD"):
         raise ValueError(f"the layout is BHTD or BTHD, got {layout!r}")
     turned = layout == "BTHD"
@@ -172,7 +173,7 @@ def in_layout(function: Function, layout: str) -> Function:
 
 
 def with_arrays(function: Function, convert: Function, dtype: str = "float64") -> Function:
-    """Return a function that is given the arrays that `convert` makes of NumPy's."""
+    """Return a function that gets NumPy's arrays as converted by `convert`."""
 
     def converted(x: Any) -> Any:
         if not isinstance(x, np.ndarray):
@@ -208,11 +209,11 @@ _FOLDED = "causal with {} is given as {}: {} takes no both."
 
 
 def torch(function: Function, dtype: str = "float64") -> Function:
-    """Return a function that is called as PyTorch's scaled_dot_product_attention is.
+    """Adapt a function that is called like PyTorch's scaled_dot_product_attention.
 
     ``function(query, key, value, attn_mask=..., is_causal=..., scale=..., enable_gqa=...)``, with
-    tensors. A mask and a bias are given together as one attn_mask of numbers, and causal beside
-    one of them, or with an offset, in it as well.
+    tensors. A mask and a bias are passed together as one numeric attn_mask. If causal comes with
+    one of them, or with an offset, it goes into attn_mask as well.
     """
 
     def adapter(
@@ -296,11 +297,11 @@ def _length_first(
 
 
 def jax(function: Function, dtype: str = "float64") -> Function:
-    """Return a function that is called as jax.nn.dot_product_attention is.
+    """Adapt a function that is called like jax.nn.dot_product_attention.
 
-    ``function(query, key, value, bias=..., mask=..., scale=..., is_causal=...)``, with arrays
-    (B, T, H, d). An offset is given as a mask. Keys or values, whichever are narrower, are filled
-    up with zeros, since JAX takes one width. Set ``JAX_ENABLE_X64=1`` for float64.
+    ``function(query, key, value, bias=..., mask=..., scale=..., is_causal=...)``, with arrays (B,
+    T, H, d). An offset is passed as a mask. Keys or values, whichever are narrower, are padded with
+    zeros, since JAX takes only one width. Set ``JAX_ENABLE_X64=1`` for float64.
     """
 
     def array(x: Array) -> Any:
@@ -316,10 +317,10 @@ def jax(function: Function, dtype: str = "float64") -> Function:
 
 
 def keras(function: Function, dtype: str = "float64") -> Function:
-    """Return a function that is called as keras.ops.dot_product_attention is.
+    """Adapt a function that is called like keras.ops.dot_product_attention.
 
     ``function(query, key, value, bias=..., mask=..., scale=..., is_causal=...,
-    attn_logits_soft_cap=...)``, with tensors (B, T, H, d). An offset is given as a mask.
+    attn_logits_soft_cap=...)``, with tensors (B, T, H, d). An offset is passed as a mask.
     """
 
     def array(x: Array) -> Any:
@@ -332,11 +333,11 @@ def keras(function: Function, dtype: str = "float64") -> Function:
 
 
 def onnx(function: Function, dtype: str = "float64") -> Function:
-    """Return a function that is called as the inputs and attributes of ONNX's Attention.
+    """Adapt a function that takes the inputs and attributes of ONNX's Attention.
 
     ``function(Q, K, V, attn_mask=..., is_causal=..., scale=..., softcap=...)``, with NumPy arrays
     of four axes and flags of 0 and 1; it returns Y, or a list or tuple that starts with it. A mask
-    and a bias are given as one attn_mask of numbers, an offset as a mask.
+    and a bias are passed as one numeric attn_mask, an offset as a mask.
     """
 
     def adapter(query: Array, key: Array, value: Array, **given: Any) -> Any:
@@ -375,11 +376,11 @@ def onnx(function: Function, dtype: str = "float64") -> Function:
 
 
 def mlx(function: Function, dtype: str = "float32") -> Function:
-    """Return a function that is called as mlx.core.fast.scaled_dot_product_attention is.
+    """Adapt a function that is called like mlx.core.fast.scaled_dot_product_attention.
 
     ``function(q, k, v, scale=..., mask=...)``, with arrays of four axes. The mask is an array of
-    booleans, of numbers to add, or the word "causal"; causal beside a mask, a bias or an offset is
-    given as an array.
+    booleans or of numbers to add, or the word "causal". If causal comes with a mask, a bias or an
+    offset, an array is passed.
     """
 
     def array(x: Array) -> Any:

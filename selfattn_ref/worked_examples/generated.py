@@ -1,6 +1,6 @@
-"""Large cases, which a rule generates from a seed: what only a test wants to read.
+"""Large cases that a rule generates from a seed, for tests only.
 
-Their inputs are made when they are asked for; of the expected values some entries are known. The
+Their inputs are made on request; only some entries of each expected result are known. The
 page "Generated cases" states the rule, which any language can follow.
 
 >>> from selfattn_ref import scaled_dot_product_attention
@@ -64,7 +64,7 @@ class Case:
     name : str
         Such as ``"G1-17x17"``: permanent, and so are its numbers.
     purpose : str
-        The faults that it is there for.
+        The faults that it is meant to catch.
     recipe : mapping
         What the rule needs: seed, sizes and options.
     call : Call
@@ -86,7 +86,7 @@ def names(function: str = "scaled_dot_product_attention") -> tuple[str, ...]:
     Parameters
     ----------
     function : str, optional
-        As in `load`. Some cases have gradients, and of some the queries are rotated.
+        As in `load`. Some cases also have gradients, and some have queries to rotate.
 
     Returns
     -------
@@ -103,15 +103,15 @@ def names(function: str = "scaled_dot_product_attention") -> tuple[str, ...]:
 
 
 def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
-    """Return a generated case; its arrays are made anew each time.
+    """Return a generated case; its arrays are made afresh each time.
 
     Parameters
     ----------
     name : str
         One of `names`.
     function : str, optional
-        The function that its call is of: one that takes what `scaled_dot_product_attention`,
-        `scaled_dot_product_attention_vjp` or `rotate_pairs` does.
+        The function to call: `scaled_dot_product_attention`, `scaled_dot_product_attention_vjp` or
+        `rotate_pairs`, by name.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
     Raises
     ------
     ValueError
-        If there is no such case, or it has no call of the function.
+        If there is no such case, or it does not call the function.
     """
     if name not in _recipes():
         raise ValueError(f"no generated case has the name {name!r}; names() lists them")
@@ -172,7 +172,7 @@ def load(name: str, function: str = "scaled_dot_product_attention") -> Case:
 
 
 def calls(function: str = "scaled_dot_product_attention") -> Iterator[Call]:
-    """Yield the call of every generated case, one at a time, to hold one in memory.
+    """Yield the call of every generated case, one at a time, so that only one is in memory.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def calls(function: str = "scaled_dot_product_attention") -> Iterator[Call]:
     Yields
     ------
     Call
-        A call of which some entries are known: see `Call`.
+        A call for which some entries of the result are known; see `Call`.
     """
     for name in names(function):
         yield load(name, function).call
@@ -240,7 +240,7 @@ def mix(x: NDArray[Any]) -> NDArray[np.uint32]:
 
 
 def checksum(array: NDArray[Any]) -> int:
-    """Return Σ (2i + 1) n[i] modulo 2³², where n[i] is entry i in 64ths, a boolean 0 or 1.
+    """Return Σ (2i + 1) n[i] modulo 2³²; n[i] is entry i in 64ths, or 0 or 1 for a boolean.
 
     An entry of −∞ counts as −2³¹.
     """
@@ -253,7 +253,7 @@ def checksum(array: NDArray[Any]) -> int:
 
 
 def arrays(recipe: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Return the arrays that the rule makes of a recipe, by keyword.
+    """Return the arrays that the rule makes from a recipe, by keyword.
 
     Parameters
     ----------

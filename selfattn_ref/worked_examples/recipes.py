@@ -1,8 +1,8 @@
 """How every worked example is recomputed with the public functions: a recipe for each.
 
-A recipe is a plain function of a library and the inputs of an example, and returns every expected
-value by its name. The tests and the build of the book call it; the notebook of the example shows
-its source.
+A recipe is a plain function. It takes a library and the inputs of an example, and returns every
+expected value by its name. The tests and the build of the book call it; the notebook of the example
+shows its source.
 
 >>> import selfattn_ref
 >>> from selfattn_ref.worked_examples import load, recipes
@@ -36,9 +36,9 @@ def recipe(example_id: str) -> Callable[..., dict[str, Any]]:
     Returns
     -------
     callable
-        Called as ``recipe(lib, given)``: `lib` is `selfattn_ref`, or whatever has functions of the
-        same names; `given` are the inputs of the example. It returns a dict with every expected
-        value by its name, each as an array or what NumPy makes an array of.
+        Called as ``recipe(lib, given)``: `lib` is `selfattn_ref`, or anything with functions of the
+        same names; `given` holds the inputs of the example. It returns a dict with every expected
+        value by its name, as an array or anything NumPy can turn into one.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def source(example_id: str) -> str:
     Returns
     -------
     str
-        Python that runs alone and defines the recipe under its name, such as ``sa016``.
+        Python code that runs on its own and defines the recipe under its name, such as ``sa016``.
 
     Raises
     ------

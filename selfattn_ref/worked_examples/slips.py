@@ -1,8 +1,8 @@
-"""Wrong attentions that happen: what each does, and which worked examples catch it.
+"""Common mistakes in attention: what each does, and which worked examples catch it.
 
-Each is called as `scaled_dot_product_attention` is, ``slip(query, key, value, **keywords)``, and is
-wrong in one step. `report` tells a function that makes the same mistake; `Call.check`, which sees
-one call, names all that are consistent with it.
+Each is called like `scaled_dot_product_attention`, as ``slip(query, key, value, **keywords)``, and
+is wrong in one step. `report` recognizes a function that makes the same mistake; `Call.check`,
+which sees only one call, names all slips that are consistent with it.
 
 >>> from selfattn_ref.worked_examples import load, slips
 >>> slip = slips.SLIPS["causal-strict"]
@@ -34,13 +34,14 @@ SLIPS: dict[str, Slip] = {
 
 
 def matrix() -> dict[str, tuple[Call, ...]]:
-    """Return, for each slip, the calls of the worked examples that tell it from attention.
+    """Return, for each slip, the calls of the worked examples that catch it.
 
     Returns
     -------
     dict of str to tuple of Call
-        The calls of `scaled_dot_product_attention` with another result than the slip. One that
-        has to fail is not among them, nor one at which the slip fails by itself.
+        The calls of `scaled_dot_product_attention` for which the slip gives a different result.
+        Calls that have to fail are left out, and so are calls in which the slip itself raises an
+        error.
 
     See Also
     --------

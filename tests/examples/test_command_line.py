@@ -37,7 +37,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 CALLS = calls()
 OPTIONS = "mask,bias,scale,soft_cap,causal,offset"
-BARE = "conventions: none to tell\nrefusals: not asked (--refusals)\n"
+BARE = "conventions: no call depends on one\nrefusals: not asked (--refusals)\n"
 
 
 class TestCheck:
@@ -75,7 +75,7 @@ class TestCheck:
         assert lines[2].startswith("    result[0, 0]: got -1.58265754, expected -2.33028699, off ")
         assert lines[-5:] == [
             "numbers: 2 calls of 1 example: 2 different (SA016-1, SA016-2)",
-            "  consistent with the slip keys-as-values: the keys are mixed in place of the values",
+            "  consistent with the slip keys-as-values: the keys are mixed instead of the values",
             "  the smallest that differs: SA016-2, scaled_dot_product_attention(query, key, value, "
             "causal=True)",
             *BARE.splitlines(),
@@ -84,7 +84,7 @@ class TestCheck:
     def test_all_calls_together_name_the_slip(self, run):
         code, out, _ = run("check", "all", "mine:wrong", "--require", OPTIONS)
         assert code == 1
-        said = "it is what the slip keys-as-values gives: the keys are mixed in place of the values"
+        said = "it is what the slip keys-as-values gives: the keys are mixed instead of the values"
         assert f"\n  {said}\n" in out
         differing = re.findall(r"^(\S+) differs: ", out, re.M)
         assert f" different ({', '.join(differing[:12])} and {len(differing) - 12} more)" in out
@@ -114,18 +114,18 @@ class TestCheck:
         first = next(line for line in out.splitlines() if not line.startswith("SA"))
         assert code == 0
         assert first == (
-            "mine:named_otherwise takes no mask, bias, soft_cap, causal and offset: "
+            "mine:named_otherwise takes no mask, bias, soft_cap, causal or offset: "
             f"{len(lacking)} calls not asked. Perhaps --rename mask=attn_mask."
         )
         code, out, _ = run(
             "check", "examples", "mine:named_otherwise", "--rename", "mask=attn_mask", "--verbose"
         )
         assert code == 0
-        assert "mine:named_otherwise takes no bias, soft_cap, causal and offset: " in out
+        assert "mine:named_otherwise takes no bias, soft_cap, causal or offset: " in out
         assert "\nSA016-1 checked: " in out
         code, out, _ = run("check", "SA016", "mine:as_torch")
         assert (
-            "mine:as_torch takes no mask and causal: 2 calls not asked. Perhaps --like torch."
+            "mine:as_torch takes no mask or causal: 2 calls not asked. Perhaps --like torch."
             in out
         )
 
@@ -154,7 +154,7 @@ class TestCheck:
     def test_who_does_not_say_what_it_takes_claims_nothing(self, run):
         code, out, _ = run("check", "SA016", "mine:Layer.forward")
         assert code == 2
-        assert "mine:Layer.forward does not say what it takes, so that nothing is claimed: " in out
+        assert "mine:Layer.forward does not say what it takes, so nothing is claimed. " in out
         assert run("check", "SA016", "mine:Layer.forward", "--require", "mask,causal")[0] == 0
         code, out, _ = run("check", "SA016", "mine:Layer.forward", "--require", "mask")
         assert code == 0

@@ -143,7 +143,7 @@ class TestTheCatalog:
     def test_a_slip_has_a_name_an_effect_a_note_and_perhaps_a_place_where_it_was_seen(self, slip):
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", slip.id)
         assert slips.SLIPS[slip.id] is slip
-        assert re.fullmatch(r"[a-z].*[^.]", slip.effect)
+        assert re.fullmatch(r"([a-z]|NaN).*[^.]", slip.effect)
         assert re.fullmatch(r"[A-Z].*\.", slip.note)
         place = r"https://github\.com/[\w.-]+/[\w.-]+/(issues|pull)/\d+"
         assert slip.seen is None or re.fullmatch(place, slip.seen)
