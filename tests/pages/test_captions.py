@@ -38,6 +38,13 @@ class Figure(NamedTuple):
     ready: int  # how many of the lines have run by then
 
 
+@pytest.fixture(autouse=True)
+def own_style():
+    """Keep the style that a page sets for its plots from other tests."""
+    with plt.rc_context():
+        yield
+
+
 def figure_of(cell: Cell) -> str:
     return str(cell.options.get("mystnb", {}).get("figure", {}).get("name", ""))
 
