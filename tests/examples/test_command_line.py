@@ -125,8 +125,7 @@ class TestCheck:
         assert "\nSA016-1 checked: " in out
         code, out, _ = run("check", "SA016", "mine:as_torch")
         assert (
-            "mine:as_torch takes no mask or causal: 2 calls not asked. Perhaps --like torch."
-            in out
+            "mine:as_torch takes no mask or causal: 2 calls not asked. Perhaps --like torch." in out
         )
 
         # Whose keywords have other names than PyTorch's is told these.
