@@ -198,6 +198,7 @@ const bookSearch = (() => {
       one[title ? "titles" : "lines"].push(line);
       seen.forEach((quality, n) => { one.best[n] = Math.max(one.best[n], quality); });
     }
+    const phrase = asked.length > 2 ? question.trim().toLowerCase() : null; // such as the title of a paper
     const worth = (line) => asked.reduce((sum, one, n) => sum + one.rarity * hits.get(line)[n], 0);
     function judge(number, one, whole) {
       const entry = book.entries[number], context = found.get(entry.first);
@@ -230,6 +231,7 @@ const bookSearch = (() => {
         if (value > most) { most = value; best = line; }
       }
       score += most * (/proof|solution|source/.test(entry.kind) ? 0.8 : 1) + 0.4 * Math.log(1 + one.lines.length);
+      if (phrase && one.lines.some((line) => book.lines[line].text.toLowerCase().includes(phrase))) score *= 10;
       const id = asked[0].word.toUpperCase();
       if (/^SA\d{3}\b/.test(entry.title) && one.titles.some((line) => book.lines[line].text.slice(0, 5) === id)) score += 1000;
       // Under a name that says it all stands what it means, elsewhere the sentence that was found.
@@ -289,7 +291,10 @@ const bookSearch = (() => {
   function show() {
     const question = box.input.value.trim();
     box.list.replaceChildren();
-    if (!question || /^[a-z]$/i.test(question)) { box.status.textContent = ""; return; }
+    if (!question || /^[a-z]$/i.test(question)) {
+      box.status.textContent = "A term, a function, a formula such as √d_k, or an id such as SA016.";
+      return;
+    }
     if (!book) { box.status.textContent = "Loading …"; return; }
     const found = find(book, box.input.value);
     const shown = found.pages.slice(0, dialog ? ROOM : found.pages.length);

@@ -22,7 +22,7 @@ from press.markup import DOCSTRING_REFERENCE
 from press.math.text import plain
 from press.seams import STATEMENTS
 from press.site.addresses import EXAMPLE
-from press.site.contents import parts, question_of
+from press.site.contents import level_of, parts, question_of
 from press.site.scope import is_whole
 from press.site.sources import CHECKED_BY
 
@@ -211,7 +211,10 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     if not is_whole(app, exception):
         return
     part_of = {app.config.master_doc: ""}
-    part_of |= {page: name for name, pages in parts(app.env) for page in pages}
+    for name, pages_of in parts(app.env):
+        for page in pages_of:
+            level = level_of(app.env, page)
+            part_of[page] = f"{name}, level {level}" if level else name
     pages = [
         [
             app.builder.get_target_uri(page),

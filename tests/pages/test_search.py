@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 MASKING = r"""---
 question: How does one ask for the next word?
+level: 2
 ---
 (masking)=
 # Hide what comes later
@@ -191,7 +192,8 @@ class TestIndex:
             *("reference/api/masks.html", "SA016/index.html"),
         ]
         question, part, _ = found["lessons/masking.html"]
-        assert (question, part) == ("How does one ask for the next word?", "Causal masking")
+        assert question == "How does one ask for the next word?"
+        assert part == "Causal masking, level 2"
 
     def test_text_is_sentences_with_each_formula_once(self, site: Path) -> None:
         anchor, kind, title, text = pages(site)["lessons/masking.html"][2][0]
@@ -274,8 +276,12 @@ INDEX = {
         ["reference/glossary.html", "", "Reference", [
             ["", 0, "Glossary", ""],
             ["term-mask", 4, "mask", "Who may look at whom."],
-            ["term-causal", 4, "causal mask", "The mask of writers."],
+            ["term-causal", 4, "causal mask", "The mask of writers; all need it."],
             ["term-temperature", 4, "temperature", "What scores are divided by."],
+        ]],
+        ["reference/bibliography.html", "", "Reference", [
+            ["", 0, "Bibliography", ""],
+            ["id1", 9, "", "Someone. A causal mask is all you need. 2017."],
         ]],
         ["SA016/index.html", "", "Worked examples", [["", 0, "SA016: A mask, step by step", ""]]],
         ["SA017/index.html", "", "Worked examples", [["", 0, "SA017: After SA016", ""]]],
@@ -335,6 +341,7 @@ class TestRanking:
             ("−∞", "causal/masking.html#why"),
             ("temperture", "concepts/sharpness.html"),
             ("hide words", "causal/masking.html"),
+            ("causal mask is all you need", "reference/bibliography.html#id1"),
         ],
     )
     def test_the_best_place_comes_first(
