@@ -5,7 +5,7 @@ when Sphinx reads the stub, so that search, links and objects.inv treat it like 
 """
 
 import html
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -146,11 +146,13 @@ def copied(text: str) -> str:
     return f'<span class="copied line"><code>{html.escape(text)}</code></span>'
 
 
-def beside(name: str, pages: Iterable[str]) -> str:
-    """Return links to the examples before and after an example that have pages."""
+def beside(name: str, pages: Collection[str]) -> str:
+    """Return links to the catalog, and to the examples before and after one that have pages."""
     order = sorted(match[1] for one in pages if (match := EXAMPLE.fullmatch(f"book/{one}")))
     place = order.index(name) if name in order else 0
-    links = [f'<a href="../{one}/index.html">← {one}</a>' for one in order[:place][-1:]]
+    catalog = '<a href="../examples/index.html">All examples</a>'
+    links = [catalog] if "examples/index" in pages else []
+    links += [f'<a href="../{one}/index.html">← {one}</a>' for one in order[:place][-1:]]
     links += [f'<a href="../{one}/index.html">{one} →</a>' for one in order[place + 1 :][:1]]
     return f'<span class="beside">{" ".join(links)}</span>'
 

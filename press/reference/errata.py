@@ -51,5 +51,8 @@ class Errata(SphinxDirective):
 
 
 def refuted(entry: Mapping[str, str]) -> str:
-    """Return by which of its cases a test notices what stood there."""
-    return f" ({entry['by']})." if "by" in entry else "."
+    """Return which case of a test shows that it was wrong."""
+    for name in ("without", "refutes"):
+        if name in entry:
+            return f" ({name}: {entry[name]})."
+    return "."

@@ -1,8 +1,8 @@
 """The contents of the book: its parts, and their pages in reading order."""
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -19,16 +19,66 @@ def is_lesson(page: str) -> bool:
     return not LESSONS.isdisjoint(page.split("/")[1:2])
 
 
+class Place(NamedTuple):
+    """Where a page is in the book; "Reference: library" is a caption with a part and a group."""
+
+    part: str
+    group: str
+    above: tuple[str, ...]  # the pages that it belongs to, from the outermost
+
+
+def places(env: BuildEnvironment) -> dict[str, Place]:
+    """Return the place of every page in the contents, in reading order."""
+    site_map, found = seams.site_map(env), dict[str, Place]()
+
+    def add(trees: Iterable[TocTree], part: str, group: str, *above: str) -> None:
+        for item in (item for tree in trees for item in tree.items if isinstance(item, FileItem)):
+            found[str(item)] = Place(part, group, above)
+            add(site_map[str(item)].subtrees, part, group, *above, str(item))
+
+    for tree in site_map.root.subtrees:
+        part, _, group = (tree.caption or "").partition(": ")
+        add([tree], part, group)
+    return found
+
+
+CHECKED = "book/reference/how-the-numbers-are-checked"
+# The places of pages that are not in the contents, by how their names begin.
+ELSEWHERE = {
+    "book/examples/": Place("Worked examples", "", ()),
+    "_modules/": Place("Reference", "library", ("book/reference/api/index",)),
+    "genindex": Place("Reference", "library", ("book/reference/api/index",)),
+    "derivations/": Place("Reference", "project", (CHECKED,)),
+    "tests/": Place("Reference", "project", (CHECKED,)),
+    "selfattn_ref/": Place("Reference", "project", (CHECKED,)),  # sources that pages name
+}
+
+
+def place_of(env: BuildEnvironment, page: str) -> Place | None:
+    """Return the place of a page; nothing for the front page and those without a source."""
+    begins = (place for start, place in ELSEWHERE.items() if page.startswith(start))
+    return places(env).get(page) or next(begins, None)
+
+
+def trail(app: Sphinx, page: str) -> list[dict[str, str]]:
+    """Return what a page belongs to, from its part on: what each is called, and where it is."""
+    if not (place := place_of(app.env, page)):
+        return []
+    (first, *_), above = dict(parts(app.env))[place.part], place.above
+    found = [{"name": place.part, "href": app.builder.get_relative_uri(page, first)}]
+    found += [{"name": place.group, "href": ""}] if place.group else []
+    return found + [
+        {"name": app.env.titles[one].astext(), "href": app.builder.get_relative_uri(page, one)}
+        for one in above
+    ]
+
+
 def parts(env: BuildEnvironment) -> list[tuple[str, list[str]]]:
     """Return the name of every part of the book with its pages in reading order."""
-    site_map = seams.site_map(env)
-
-    def pages(trees: Iterable[TocTree]) -> Iterator[str]:
-        for item in (item for tree in trees for item in tree.items if isinstance(item, FileItem)):
-            yield str(item)
-            yield from pages(site_map[str(item)].subtrees)
-
-    return [(tree.caption or "", list(pages([tree]))) for tree in site_map.root.subtrees]
+    found: dict[str, list[str]] = {}
+    for page, place in places(env).items():
+        found.setdefault(place.part, []).append(page)
+    return list(found.items())
 
 
 def level_of(env: BuildEnvironment, page: str) -> str:
@@ -63,17 +113,20 @@ def entry_of(app: Sphinx, page: str, name: str) -> dict[str, Any]:
 
 def parts_seen_from(app: Sphinx, page: str) -> list[dict[str, Any]]:
     """Return the parts of the book, each with its pages and levels, as seen from a page."""
-    found = []
+    found, groups = [], {name: place.group for name, place in places(app.env).items()}
+    own = place_of(app.env, page)
     for caption, names in parts(app.env):
         if caption:
             entries = [entry_of(app, page, name) for name in names]
             for place, entry in enumerate(entries):
                 entry["before"] = page in names[place + 1 :]
+                if not place or groups[names[place - 1]] != groups[names[place]]:
+                    entry["group"] = groups[names[place]]
             found.append(
                 {
                     "name": caption,
                     "pages": entries,
-                    "here": page in names,
+                    "here": own is not None and own.part == caption,
                     "level": levels(app.env, names),
                 }
             )

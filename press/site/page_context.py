@@ -16,7 +16,14 @@ from press.math.text import words
 from press.site.addresses import base_of, public_path
 from press.site.citation import work_of
 from press.site.commit import released
-from press.site.contents import entry_of, is_lesson, level_of, parts_seen_from, question_of
+from press.site.contents import (
+    entry_of,
+    is_lesson,
+    level_of,
+    parts_seen_from,
+    question_of,
+    trail,
+)
 from press.site.policy import POLICY
 from selfattn_ref import __version__ as version
 
@@ -40,7 +47,7 @@ def page_context(
 
 def set_place(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     """Tell where a page stands in the book, and what comes before and after it."""
-    context["parts"] = parts_seen_from(app, page)
+    context["parts"], context["trail"] = parts_seen_from(app, page), trail(app, page)
     pages = [entry_of(app, page, str(app.config.master_doc))]
     pages += [one for part in context["parts"] for one in part["pages"]]
     place = next((place for place, one in enumerate(pages) if one["here"]), None)

@@ -24,9 +24,9 @@ def test_an_erratum_is_mended_and_stays_so(entry):
     file, _, name = entry["test"].partition("::")
     test, _, method = name.partition("::")
     tested = getattr(importlib.import_module(file.removesuffix(".py").replace("/", ".")), test)
-    if "by" not in entry:
-        assert callable(getattr(tested, method))
-    elif entry["by"] in tested.hypotheses:  # in which the claim fails, as its test requires
-        assert tested.hypotheses[entry["by"]].without is not None
+    if "without" in entry:  # in which the claim fails, as its test requires
+        assert tested.hypotheses[entry["without"]].without is not None
+    elif "refutes" in entry:
+        assert entry["refutes"] in tested.neighbors
     else:
-        assert entry["by"] in tested.neighbors
+        assert callable(getattr(tested, method))

@@ -214,6 +214,7 @@ class TestCard:
         first, *_, last = sorted(DOCUMENTS)
         assert len(re.findall(r'href="\.\./SA', self.card(first) + self.card(last))) == 2
         assert example_page.beside("SA016", {"examples/SA016"}) == '<span class="beside"></span>'
+        assert ">All examples</a>" in example_page.beside("SA016", {"examples/index"})
 
     def test_one_that_was_corrected_says_by_which(self):
         assert "Superseded" not in self.card("SA016")

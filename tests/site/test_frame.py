@@ -3,6 +3,8 @@
 from playwright.sync_api import expect
 
 from press.build.book import SITE
+from press.build.check_html import html_files, parsed
+from press.site import moved
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 # Where the last line of an element ends.
@@ -37,3 +39,27 @@ def test_the_button_that_copies_lies_on_no_code_where_nothing_hovers(visit):
     for button in buttons.all():
         code = button.locator("xpath=preceding-sibling::pre").evaluate(END)
         assert button.evaluate("one => one.getBoundingClientRect().top") >= code - 1
+
+
+def test_each_page_says_where_it_is():
+    own = {"index", "404", "search", *moved.PAGES}
+    for path in html_files(SITE):
+        name, page = path.relative_to(SITE).with_suffix("").as_posix(), parsed(path)
+        trail = [one.text_content() for one in page.xpath("//nav[@class='trail']//li")]
+        here = page.xpath("//nav[@class='strip']//*[@aria-current]/text()")
+        if page.xpath("//body[@class='example']"):
+            assert here == ["Worked examples"], name
+            assert page.xpath("//span[@class='beside']/a[1]/text()") == ["All examples"], name
+        elif name in own:
+            assert trail == [], name
+        else:
+            assert trail, name
+            assert here == trail[:1], name
+    page = parsed(SITE / "reference" / "api" / "masks.html")
+    groups = page.xpath("//nav[@class='part']/p[@class='group']/text()")
+    assert groups == ["look up", "library", "teach", "project"]
+    assert page.xpath("//nav[@class='trail']//li//text()") == [
+        "Reference",
+        "library",
+        "The library",
+    ]

@@ -37,6 +37,26 @@ SHOWN = """(root) => [...root.querySelectorAll("[data-part]")].map((one) => [
 AXE = """async (root, tags) => (await axe.run(root, {
         runOnly: tags, resultTypes: ["violations"], preload: false }))
     .violations.map((rule) => [rule.id, rule.nodes.map((node) => node.html)])"""
+# What may stand in an address behind a key.
+MALFORMED = [
+    *(
+        "",
+        "%",
+        "%2",
+        "%25",
+        "100%",
+        "%00",
+        "%F0",
+        "%FF%FE",
+        "nonsense",
+        "null",
+        "undefined",
+        "true",
+    ),
+    *("NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1e-999", "1e", "0x10", "--1", "1 2"),
+    *("1.5", "-1", "-0", "0.1", "99", "1e9", "-1e9", "1,2", "1,2,3", ",", "1,", ",1", "1,,2"),
+    *("½", "１", "<b>", "'", '"', "[]", "{}", "a" * 5000, "1," * 500),
+]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 # Run, and return the losses at the start and after each of three steps, none of which is missed.
 RUN = """new Promise((done) => {
@@ -347,6 +367,9 @@ class TestFigure:
         rest(page, name)
         address = page.evaluate("location.hash")
         shown = root_of(page, name).evaluate(SHOWN)
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        root_of(page, name).get_by_role("button", name="Copy link").click()
+        assert page.evaluate("navigator.clipboard.readText()") == page.url
         page = opened(name, after=address)
         assert ask(page, name, "f.state") == state
         alike(shown, root_of(page, name).evaluate(SHOWN))
@@ -358,9 +381,13 @@ class TestFigure:
         wrong = "&".join(f"{key}=nonsense,NaN" for key in known["start"] if key in known["limits"])
         page = opened(name, after=f"#{id_}?{wrong}&unknown=1")
         assert ask(page, name, "f.state") == known["start"]
-        for query in ("%2", f"{wrong}%2", "&".join(f"{key}=1.5" for key in known["start"])):
-            page = opened(name, after=f"#{id_}?{query}")  # an error would be told
-            assert ask(page, name, "f.shown === f.state")
+        for bad in MALFORMED:
+            query = "&".join(f"{key}={bad}" for key in known["start"])
+            page.evaluate("(hash) => { location.hash = hash; }", f"#{id_}?{query}")
+            assert ask(page, name, "f.shown === f.state"), bad
+            for key, value in ask(page, name, "f.state").items():
+                if known["limits"].get(key) and not isinstance(value, str):
+                    assert np.isfinite(np.asarray(value, float)).all(), (bad, key)
         page = opened(name, after="#100%")
         assert ask(page, name, "f.state") == known["start"]
 

@@ -108,6 +108,8 @@ class Live(Drawing):
             f'<script type="application/json">{inside}</script>'
             f'<div class="controls buttons" hidden>{"".join(controls)}'
             '<button type="button" class="reset">Reset</button>'
+            '<button type="button" class="link" title="The address keeps what you set">Copy link'
+            "</button>"
             f'<p class="hint">{tip}</p></div>'
             f'<div class="picture"{described(alt)}>{both_layouts(draw, wide)}</div>'
             f'<p class="says">{sentence.format_map(spoken)}</p></div>'

@@ -3,7 +3,7 @@
 // from a state (`compute`), how the drawing shows that (`draw`), and which numbers are said (`says`).
 const bookFigures = (() => {
   "use strict";
-  const { make } = bookPage;
+  const { make, copy } = bookPage;
   const kinds = {}, figures = [];
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const pen = document.createElement("canvas").getContext("2d");
@@ -189,6 +189,8 @@ const bookFigures = (() => {
       for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
       for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: "log" in input.dataset ? Number((10 ** input.value).toPrecision(3)) : Number(input.value) });
       root.querySelector(".reset").onclick = () => { this.kind.stop?.(this); this.put(structuredClone(this.start), true); };
+      const link = root.querySelector(".link");
+      link.onclick = () => copy(link, location.href.split("#")[0] + (this.address() || `#${this.id}`));
       const { handles = [] } = this.kind;
       this.handles = (typeof handles === "function" ? handles(this.data) : handles).map((one) => ({
         step: 0.1,
@@ -374,13 +376,18 @@ const bookFigures = (() => {
     rest() {
       const says = this.root.querySelector(".says").textContent;
       if (this.status.textContent !== says) this.status.textContent = says;
+      const address = this.address(), own = location.hash.split("?")[0] === `#${this.id}`;
+      if (address || own) history.replaceState(null, "", location.href.split("#")[0] + address);
+    }
+
+    // What differs from the start, as the end of an address; nothing if nothing does.
+    address() {
       const query = new URLSearchParams();
       for (const key in this.start) {
         const value = this.state[key];
         if (!same(value, this.start[key])) query.set(key, typeof value === "boolean" ? Number(value) : [value].flat().map((one) => (typeof one === "number" ? round(one) : one)).join(","));
       }
-      const own = location.hash.split("?")[0] === `#${this.id}`;
-      if (query.size || own) history.replaceState(null, "", location.href.split("#")[0] + (query.size ? `#${this.id}?${decodeURIComponent(query)}` : ""));
+      return query.size ? `#${this.id}?${decodeURIComponent(query)}` : "";
     }
 
     // Take the state that the address names, if there is one that can be drawn.
