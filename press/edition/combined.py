@@ -78,6 +78,7 @@ class Book:
     """What the site says of itself, and its parts in reading order."""
 
     title: str
+    authors: str
     version: str
     date: str  # 2026-11-22, or a year
     foot: str  # whose it is, and what one may do with it
@@ -127,6 +128,7 @@ def read(site: Path, only: Collection[str] = ()) -> Book:
     parts.append(Part("", [Page(INDEX, parsed(site / INDEX).find(".//main"))]))
     return Book(
         front.findtext("head/title"),
+        front.xpath("string(//meta[@name='citation_author']/@content)").rstrip(","),
         version,
         date=front.xpath("string(//meta[@name='citation_publication_date']/@content)"),
         foot=foot,

@@ -111,7 +111,7 @@ def describe(pdf: Pdf, book: Book) -> None:
     pdf.docinfo = pdf.make_indirect(
         Dictionary(
             Title=book.title,
-            Author="The selfattn_ref contributors",
+            Author=book.authors,
             Subject=f"Version {book.version}",
             CreationDate=stamp,
             ModDate=stamp,

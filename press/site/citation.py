@@ -12,9 +12,9 @@ from sphinx.application import Sphinx
 
 from press.site.addresses import base_of, public_path
 from press.site.commit import released
+from press.site.rights import AUTHORS
 from selfattn_ref import __version__
 
-AUTHORS = "The selfattn_ref contributors"
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 SPECIAL = {"\\": r"\textbackslash{}", "^": r"\^{}", "$": r"\$", "{": r"\{", "}": r"\}"}
 

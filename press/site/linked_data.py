@@ -10,10 +10,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from press.site import citation
+from press.site import citation, rights
 
-TEXT_LICENSE = "https://creativecommons.org/licenses/by/4.0/"  # LICENSE-text
-CODE_LICENSE = "https://spdx.org/licenses/MIT"  # LICENSE: what is below selfattn_ref/
 FILES = {
     ".json": "application/json",
     ".npz": "application/zip",
@@ -30,7 +28,7 @@ def common(work: citation.Work, kind: str, license: str) -> dict[str, Any]:
         "@id": work.url,
         "name": work.name,
         "url": work.url,
-        "author": {"@type": "Organization", "name": citation.AUTHORS},
+        "author": {"@type": "Organization", "name": rights.AUTHORS},
         "version": work.version,
         "creativeWorkStatus": work.status,
         "datePublished": work.date if "-" in work.date else "",
@@ -44,7 +42,7 @@ def common(work: citation.Work, kind: str, license: str) -> dict[str, Any]:
 
 def lesson(work: citation.Work, level: str, minutes: int, promise: str) -> dict[str, Any]:
     """Describe a lesson: its level, its length, and what a reader can do after it."""
-    return common(work, "LearningResource", TEXT_LICENSE) | {
+    return common(work, "LearningResource", rights.TEXT.address) | {
         "learningResourceType": "lesson",
         "educationalLevel": f"Level {level}",
         "timeRequired": f"PT{minutes}M",
@@ -56,7 +54,7 @@ def dataset(
     work: citation.Work, data: Mapping[str, Any], files: Mapping[str, str]
 ) -> dict[str, Any]:
     """Describe a worked example, whose files have these addresses."""
-    return common(work, "Dataset", CODE_LICENSE) | {
+    return common(work, "Dataset", rights.CODE.address) | {
         "description": data["why"],
         "identifier": work.note,
         "keywords": data["topics"],
@@ -92,7 +90,7 @@ def describe(
         promise = doctree["promise"].removesuffix(".")
         found = lesson(work, context["level"], doctree["minutes"], promise)
     elif page == app.config.master_doc:
-        found = common(work, "Book", TEXT_LICENSE) | {"description": context["promise"]}
+        found = common(work, "Book", rights.TEXT.address) | {"description": context["promise"]}
     if found:
         links += [
             {"rel": "type", "href": f"https://schema.org/{found['@type']}"},

@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 
 from book.figures import palette
 from press.math.text import words
+from press.site import rights
 from press.site.addresses import base_of, public_path
 from press.site.citation import work_of
 from press.site.commit import released
@@ -39,7 +40,7 @@ def page_context(
     context["sections"] = list(sections_of(doctree)) if doctree is not None else []
     context["version"] = version
     context["released"] = released()
-    context["year"] = str(app.config.copyright)
+    context["year"], context["rights"] = str(app.config.copyright), rights
     if page == app.config.master_doc:
         return "front.html"
     return "lesson.html" if is_lesson(page) else None

@@ -14,7 +14,8 @@ from pybtex.plugin import find_plugin
 
 from press.measure.latex import BAD, documents, entries, with_biblatex
 from press.site import commit, moved
-from press.site.citation import AUTHORS, Work
+from press.site.citation import Work
+from press.site.rights import AUTHORS
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, ROOT, labels, pages, relative
 

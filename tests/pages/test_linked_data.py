@@ -12,7 +12,6 @@ from docutils.utils import new_document
 from press.lesson.opening import promise_of
 from press.site import linked_data
 from press.site.citation import Work
-from tests.pages.sources import ROOT
 
 WORK = Work("The book", "1.2.3", "2026-11-20", at="x.html", title="A </script> & more")
 DATA = {"why": "It shows.", "topics": ["masking", "softmax"]}
@@ -89,18 +88,3 @@ class TestOthers:
 
     def test_a_page_that_teaches_nothing_says_nothing(self):
         assert described(WORK) == ([], None)
-
-
-class TestLicenses:
-    @pytest.mark.parametrize(
-        "file, license, words",
-        [
-            ("LICENSE", linked_data.CODE_LICENSE, "MIT License"),
-            ("LICENSE-text", linked_data.TEXT_LICENSE, "Creative Commons\nAttribution 4.0"),
-        ],
-    )
-    def test_they_are_those_of_the_files(self, file, license, words):
-        text = (ROOT / file).read_text("utf-8")
-        assert words in text
-        name = re.search(r"/(?:licenses)/(MIT|by/4\.0)/?$", license)[1]
-        assert name == "MIT" or f"creativecommons.org/licenses/{name}/" in text

@@ -14,8 +14,7 @@ from pygments.lexers import JavascriptLexer
 from pygments.token import Comment, String
 
 import selfattn_ref
-from press.site import citation, commit
-from press.site.policy import POLICY
+from press.site import commit, rights
 from tests.pages.sources import BOOK, ROOT
 
 VERSION = selfattn_ref.__version__
@@ -61,17 +60,10 @@ CITED = CFF["preferred-citation"]
 
 class TestCitation:
     def test_it_says_what_everything_else_says(self):
-        (author,) = CFF["authors"]
         config = yaml.safe_load(text("_config.yml"))
-        assert CITED["authors"] == SETTINGS["project"]["authors"] == [author]
-        assert citation.AUTHORS == config["author"] == author["name"]
         assert CITED["title"] == config["title"]
         assert CITED["year"] == int(config["copyright"])
         assert CITED["version"] == VERSION
-        assert CFF["license"] == SETTINGS["project"]["license"] == "MIT"
-        assert text("LICENSE").startswith("MIT License")
-        assert CITED["license"] == "CC-BY-4.0"
-        assert "licenses/by/4.0" in text("LICENSE-text")
 
     def test_a_date_stands_there_if_and_only_if_this_version_is_released(self):
         newest = re.search(r"^## \S+, (.+)$", text("CHANGELOG.md"), re.M)[1]
@@ -138,11 +130,35 @@ class TestContinuousIntegration:
         assert targets == set(phony.split())
 
 
-class TestHosting:
-    def test_the_policy_that_a_server_sends_is_that_of_the_pages(self):
-        page = text("book/reference/hosting.md")
-        (policy,) = re.findall(r"`Content-Security-Policy: (.+?)`", page)
-        assert policy == f"{POLICY}; frame-ancestors 'self'"
+class TestRights:
+    """The site reads CITATION.cff; what other programs and people read says the same."""
+
+    def test_the_authors_have_one_name(self):
+        assert CFF["authors"] == CITED["authors"] == SETTINGS["project"]["authors"]
+        assert yaml.safe_load(text("_config.yml"))["author"] == rights.AUTHORS
+        for name in ("LICENSE", "LICENSE-text"):
+            assert rights.AUTHORS in text(name), name
+
+    def test_code_has_one_license_and_text_another(self):
+        assert SETTINGS["project"]["license"] == rights.CODE.name == CFF["license"]
+        assert text("LICENSE").startswith(f"{rights.CODE.name} License\n")
+        assert f"\n{rights.TEXT.address}legalcode\n" in text("LICENSE-text")
+        for name in ("README.md", "book/reference/for-teachers.md"):
+            for license in (rights.CODE, rights.TEXT):
+                assert re.search(rf"\b{license.name}\b", text(name)), (name, license.name)
+
+    @pytest.mark.parametrize(
+        "words, place",
+        [
+            (rights.AUTHORS, []),
+            ("creativecommons.org/licenses", ["rights.py"]),
+            ("spdx.org/licenses", ["rights.py"]),
+            ("default-src", ["policy.py"]),
+        ],
+    )
+    def test_what_makes_the_site_says_each_in_one_place(self, words, place):
+        paths = [path for ending in (".py", ".html", ".js", ".md") for path in sources(ending)]
+        assert [path.name for path in paths if words in path.read_text("utf-8")] == place
 
 
 class TestForms:
