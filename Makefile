@@ -65,7 +65,7 @@ test-faults: $(READY) ## Break a miniature of the book in every way that is know
 test-peers: $(PEERS)/.ready ## Compare with PyTorch, JAX and others, in an environment of their own (needs LibreOffice Calc)
 	@PEERS=required $(PEERS)/bin/python -m pytest tests/peers
 
-mutants: $(READY) ## Put every listed slip into the library and require that the tests notice
+mutants: $(READY) ## Put every listed slip into the library or a test of a statement, and require that the tests notice
 	@$(PY) -m tests.mutation
 
 bench: $(PEERS)/.ready ## Measure speed and memory beside PyTorch and JAX: a table and a figure in _build/bench

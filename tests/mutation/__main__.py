@@ -1,9 +1,12 @@
-"""Put each slip of `slips.txt` into a copy of the library and require that the tests fail.
+"""Put each slip of `slips.txt` into a copy and require that the tests fail.
 
-A test that no error can fail proves nothing. ::
+A test that no error can fail proves nothing. A slip in the library has to fail one of the tests of
+what it computes; a slip in a test of a statement, that test; one in the form of these tests, the
+test of the form. ::
 
     python -m tests.mutation            # all of them
     python -m tests.mutation softmax    # those whose module or name contains the word
+    python -m tests.mutation theorems   # those in the tests of statements, and in their form
 
 It exits with 1 if a slip survives, if its text does not stand exactly once in its module, or if the
 tests fail without any.
@@ -35,16 +38,21 @@ FIRST = {
     "streaming/blocks": ("streaming", "cache"),
     "streaming/state": ("streaming",),
 }
-# What is about something other than what the functions compute.
+FORM = "theorems/statement"  # of the tests of statements
+# What is about something else.
 LEFT_OUT = (
-    *("__pycache__", "examples", "faults", "mutation", "pages", "peers", "press", "project"),
-    *("site", "theorems"),
+    *("__pycache__", "examples", "faults", "mutation", "pages", "peers", "project", "site"),
+    "test_house.py",
 )
 
 
 @dataclass(frozen=True)
 class Slip:
-    """A slip: its module, its name, the text that it takes away and the text in its place."""
+    """A slip: its module, its name, the text that it takes away and the text in its place.
+
+    The module is one of the library, the form of the tests of statements, or one of these tests
+    with its class, as `theorems/test_causal::TestPrefix`.
+    """
 
     module: str
     name: str
@@ -55,13 +63,30 @@ class Slip:
         """Return the text of the module with the slip in it."""
         text = self.path(root).read_text("utf-8")
         if text.count(self.old) != 1 or self.old == self.new:
-            raise ValueError(f"its text stands {text.count(self.old)} times in {self.module}.py")
+            raise ValueError(f"its text stands {text.count(self.old)} times in {self.path(root)}")
         changed = text.replace(self.old, self.new)
         ast.parse(changed)
         return changed
 
     def path(self, root):
-        return root / "selfattn_ref" / f"{self.module}.py"
+        folder = "tests" if self.module.startswith("theorems/") else "selfattn_ref"
+        return root / folder / f"{self.module.partition('::')[0]}.py"
+
+    def tests(self, root):
+        """Return the tests of a tree that may notice it, in groups: one after the other is run."""
+        module, _, statement = self.module.partition("::")
+        if statement:
+            return [[f"tests/{module}.py::{statement}"]]
+        if module == FORM:
+            return [["tests/press/test_statement.py"]]
+        names = {f"test_{topic}" for topic in FIRST.get(module, (module,))}
+        files = sorted(
+            f for name in ("contracts", "library") for f in root.glob(f"tests/{name}/test_*.py")
+        )
+        return [
+            [str(f.relative_to(root)) for f in files if (f.stem in names) == first]
+            for first in (True, False)
+        ]
 
 
 def read_slips(text):
@@ -100,22 +125,13 @@ def run_tests(folder, tests):
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True).returncode
 
 
-def test_files(folder, module):
-    """Return the test files of a tree: first those that should notice a slip of the module."""
-    names = {f"test_{topic}" for topic in FIRST.get(module, (module,))}
-    files = sorted((folder / "tests").rglob("test_*.py"))
-    split = ([f for f in files if (f.stem in names) == first] for first in (True, False))
-    own, others = ([str(f.relative_to(folder)) for f in part] for part in split)
-    return own, others
-
-
 def outcome(slip):
     """Say what the tests do with a slip."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         copy_tree(folder)
         slip.path(folder).write_text(slip.applied(folder), encoding="utf-8")
-        for tests in test_files(folder, slip.module):
+        for tests in slip.tests(folder):
             code = run_tests(folder, tests)
             if code != PASSED:
                 break
@@ -139,9 +155,11 @@ def main(words):
             print(f"{slip.module}: {slip.name}: {error}")
             return 1
     with tempfile.TemporaryDirectory() as name:
-        copy_tree(pathlib.Path(name))
+        folder = pathlib.Path(name)
+        copy_tree(folder)
         # Otherwise every slip would seem to be noticed.
-        if run_tests(pathlib.Path(name), ["tests"]) != PASSED:
+        needed = {test for slip in chosen for group in slip.tests(folder) for test in group}
+        if run_tests(folder, sorted(needed)) != PASSED:
             print("The tests fail without any slip.")
             return 1
     start, bad = time.perf_counter(), []

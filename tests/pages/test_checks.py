@@ -1,5 +1,6 @@
 """What a page says about the tests is counted when the book is built."""
 
+import re
 import shutil
 import subprocess
 
@@ -47,6 +48,17 @@ class TestCases:
 def test_the_errors_that_are_counted_are_those_that_are_tried():
     text = SLIPS.read_text("utf-8")
     assert len(read_slips(text)) == text.count("←") > 200
+
+
+def test_every_statement_has_errors_that_its_own_test_has_to_notice():
+    named = {slip.module for slip in read_slips(SLIPS.read_text("utf-8"))}
+    statements = {
+        f"theorems/{path.stem}::{name}"
+        for path in (ROOT / "tests" / "theorems").glob("test_*.py")
+        for name in re.findall(r"^class (\w+)\(Statement\):", path.read_text("utf-8"), re.M)
+    }
+    assert len(statements) >= 60
+    assert statements == {module for module in named if "::" in module}
 
 
 def test_nothing_outside_of_the_tests_imports_them():

@@ -1,7 +1,6 @@
 """What a page says of itself to programs is what it says to readers, and what the files are."""
 
 import json
-import re
 from types import SimpleNamespace
 
 import pytest

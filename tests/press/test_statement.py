@@ -30,7 +30,9 @@ class AtMostOne(Statement):
 TESTS = [name for name in dir(Statement) if name.startswith("test_")]
 FALSE = {
     "a claim that is false": {"holds": staticmethod(lambda c, most=0.9, strict=False: c.x <= most)},
-    "a hypothesis that a case lacks": {"hard": (Case(x=1.0), Case(x=3.0))},
+    "a hypothesis that a case lacks": {
+        "hypotheses": {"small": Hypothesis(lambda c: abs(c.x) < 0.5, without=Case(x=2.0))}
+    },
     "a hypothesis that can go": {
         "hypotheses": {"small": Hypothesis(lambda c: c.x != 0.5, without=Case(x=0.5))}
     },
@@ -45,6 +47,7 @@ FALSE = {
     "a neighbor that is far": {"neighbors": {"at most a half": {"most": 0.5}}},
     "no neighbor": {"neighbors": {}},
     "a bound that is passed": {"ratio": staticmethod(lambda c: 1.1)},
+    "a bound that is far": {"ratio": staticmethod(lambda c: 0.8)},
 }
 
 

@@ -231,6 +231,9 @@ class TestHopfieldEnergy(Statement):
     neighbors = {
         r"$E(q') \le E(q) - 0.51\, \lVert q' - q \rVert^2$": {"half": 0.51},
         r"$E(q') < E(q)$, whatever $q$ is": {"strict": True},
+        "$0.51$ times the squares of all steps are at most what is above the lowest energy": {
+            "path": 0.51
+        },
         r"$\tfrac{1.05}{\beta} \ln \sum_j e^{\beta\, q \cdot k_j}$ in the energy": {"log": 1.05},
         "no step is longer than the one before": {"shorter": True},
     }
@@ -271,7 +274,7 @@ class TestHopfieldEnergy(Statement):
         return after, energy(q) - energy(after), square
 
     @classmethod
-    def holds(cls, c, half=0.5, log=1.0, strict=False, shorter=False):
+    def holds(cls, c, half=0.5, path=0.5, log=1.0, strict=False, shorter=False):
         after, lost, square = cls.step(c, log)
         q, steps = c.q, []
         for _ in range(10):
@@ -289,7 +292,7 @@ class TestHopfieldEnergy(Statement):
         return (
             lost >= half * square - mp50.mpf(10) ** -40
             and (not strict or lost > 0)
-            and half * math.fsum(s * s for s in steps) <= (energy - floor) * (1 + 1e-12) + 1e-12
+            and path * math.fsum(s * s for s in steps) <= (energy - floor) * (1 + 1e-12) + 1e-12
             and (not shorter or all(b <= a + 1e-12 for a, b in itertools.pairwise(steps)))
         )
 
@@ -447,6 +450,8 @@ class TestScoreRank(Statement):
         r"$(x W_Q) \cdot (y W_K) = 1.05\, x M y^\top$": {"factor": 1.05},
         r"the rank of $M$ is at most $0.95\,d_k$ and $0.95\,d$": {"most": 0.95},
         "the rank of $M$ is $d_k$ or $d$, whichever is less": {"exactly": True},
+        r"the matrix of scores has rank at most $0.95\,d_k$": {"table": 0.95},
+        r"$W_Q W_K^\top$ is $1.05\,M$ in part 3": {"made": 1.05},
     }
 
     @staticmethod
@@ -471,7 +476,7 @@ class TestScoreRank(Statement):
     )
 
     @staticmethod
-    def holds(c, factor=1, most=1, exactly=False):
+    def holds(c, factor=1, most=1, exactly=False, table=1, made=1):
         form = product(c.w_query, transposed(c.w_key))
         scores = product(product(c.x, form), transposed(c.y))
         got = dot_similarity(np.array(c.x) @ np.array(c.w_query), np.array(c.y) @ np.array(c.w_key))
@@ -484,10 +489,10 @@ class TestScoreRank(Statement):
         return (
             np.array_equal(got, factor * np.array(scores))
             and rank(form) <= most * least
-            and rank(scores) <= c.d_k
+            and rank(scores) <= table * c.d_k
             and (not exactly or rank(form) == least)
             and {len(row) for row in (*w_query, *w_key)} == {c.d_k}
-            and product(w_query, transposed(w_key)) == c.form
+            and np.array_equal(product(w_query, transposed(w_key)), made * np.array(c.form))
         )
 
 

@@ -192,7 +192,8 @@ class TestWhatCancels(Statement):
         )
     }
     neighbors = {
-        "the sums are 0 with $0.95$ times the entry, or row, of the last key": {"last": 0.95},
+        "a row of $dS$ adds up to 0 with $0.95$ times the entry of the last key": {"entry": 0.95},
+        "the rows of $dK$ add up to 0 with $0.95$ times that of the last key": {"last": 0.95},
         "the rows of $dV$ add up to those of $dC$, with no query left out": {"everyone": True},
         "the rows of $dV$ add up to $0.95$ times as much": {"share": 0.95},
     }
@@ -212,9 +213,9 @@ class TestWhatCancels(Statement):
         return heard(mask, (Tq, d_k), (Tk, d_k), (Tk, d_v), seed=seed)
 
     @staticmethod
-    def holds(c, last=1.0, everyone=False, share=1.0):
+    def holds(c, entry=1.0, last=1.0, everyone=False, share=1.0):
         query, key, value = c.arrays
-        counted = np.append(np.ones(len(key) - 1), last)
+        entries, rows = (np.append(np.ones(len(key) - 1), one) for one in (entry, last))
 
         def loss(scores, value):
             return np.sum(masked_softmax(scores, c.mask, over=c.over) @ value * c.d_output)
@@ -229,9 +230,9 @@ class TestWhatCancels(Statement):
         library = softmax_vjp(weights, c.d_output @ value.T)
         kept = c.d_output[c.mask.any(axis=1) | everyone].sum(axis=0)
         return (
-            np.allclose(d_scores @ counted, 0, atol=1e-9)
+            np.allclose(d_scores @ entries, 0, atol=1e-9)
             and np.allclose(library.sum(axis=1), 0, atol=1e-13)
-            and np.allclose(counted @ d_key, 0, atol=1e-9)
+            and np.allclose(rows @ d_key, 0, atol=1e-9)
             and np.allclose(d_value.sum(axis=0), share * kept, atol=1e-9)
         )
 

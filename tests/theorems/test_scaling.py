@@ -577,6 +577,7 @@ class TestUnscaledGradient(Statement):
     neighbors = {
         r"$\mathbb{E}[D]$ tends to $1.04\, \mathbb{E}[\max_j z_j]$": {"largest": 1.04},
         r"$\mathbb{E}[D']$ tends to $0.98\, \mathbb{E}\lVert J(z) \rVert_F$": {"flat": 0.98},
+        r"$\mathbb{E}[D']$ tends to $1.02\, \mathbb{E}\lVert J(z) \rVert_F$": {"flat": 1.02},
         r"scores divided by $d^{0.49}$ in place of $\sqrt d$": {"power": 0.49},
     }
     hard = tuple(Case(d=d, n=n, spread=1.0, own=False) for n in (2, 8) for d in (10**4, 10**8))
@@ -777,6 +778,7 @@ class TestVarianceOfACosine(Statement):
         r"$\mathbb{E}[\cos^2(q, k)] = 1.05 / d_k$": {"square": 1.05},
         r"$\mathbb{E}[\cos^2(q, k)] = 1 / d_k^{1.05}$": {"power": 1.05},
         r"$0.95 / d_k$ is its variance": {"spread": 0.95},
+        r"in the last sentence, $\mathbb{E}[u_i^2] = 1.05 / d_k$": {"entry": 1.05},
     }
     hard = (
         meet(ONE_OF, [[3, 0, 0]], entries=False),
@@ -795,7 +797,7 @@ class TestVarianceOfACosine(Statement):
         return meet(every([*sizes, *-sizes], width), keys, entries=True)
 
     @staticmethod
-    def holds(c, square=1.0, power=1.0, spread=1.0):
+    def holds(c, square=1.0, power=1.0, spread=1.0, entry=1.0):
         width = c.q.shape[1]
         cosines = (directions(c.q) * directions(c.k)).sum(axis=1)
         return (
@@ -805,7 +807,7 @@ class TestVarianceOfACosine(Statement):
             and (
                 not c.entries
                 or (
-                    np.allclose(products(c.q), np.eye(width) / width, rtol=1e-12)
+                    np.allclose(products(c.q), entry * np.eye(width) / width, rtol=1e-12)
                     and np.allclose(directions(c.q).mean(axis=0), 0, atol=1e-12)
                 )
             )

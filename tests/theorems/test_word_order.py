@@ -342,6 +342,7 @@ class TestTwoLayouts(Statement):
         r"$R_t\, \Pi = \Pi\, R'_{1.01\, t}$": {"speed": 1.01},
         r"$R_t\, \Pi^\top = \Pi^\top R'_t$": {"back": True},
         "the base of the halves is 1 % larger": {"base": 1.01},
+        r"$R_{t + 1}\, \Pi = \Pi\, R'_{t + 1.01}$": {"first": 1.01},
     }
     hard = (
         layouts(0, 3),
@@ -357,7 +358,7 @@ class TestTwoLayouts(Statement):
         return layouts(rng.integers(10**6), pairs, base=base, other_base=base, at=at)
 
     @staticmethod
-    def holds(c, speed=1.0, back=False, base=1.0):
+    def holds(c, speed=1.0, back=False, base=1.0, first=1.0):
         width, sort = len(c.sort), np.argsort(c.sort) if back else c.sort
         x, w = drawn(c.seed, 4, 6), drawn(c.seed + 1, 2, 6, 2 * width)
         columns = {
@@ -367,10 +368,10 @@ class TestTwoLayouts(Statement):
         }[c.load]
 
         def neighbors(y):
-            return rotate_pairs(y, c.at, base=c.base, interleaved=True)
+            return rotate_pairs(y, 1 + c.at, base=c.base, interleaved=True)
 
         def halves(y):
-            return rotate_pairs(y, speed * c.at, base=base * c.other_base)
+            return rotate_pairs(y, first + speed * c.at, base=base * c.other_base)
 
         def scores(w, rotate):
             heads = (slice(0, width), slice(width, None))
