@@ -2,13 +2,21 @@
 
 import functools
 from pathlib import Path
-from typing import Any
-
-import axe_playwright_python
-from playwright.sync_api import Page
+from typing import TYPE_CHECKING, Any
 
 from press.measure.budgets import Reading, budget, counted
-from press.measure.visit import FORCED_DARK, PHONE_DARK, WIDE, Visit
+from press.measure.visit import (
+    FORCED_DARK,
+    PHONE_DARK,
+    PLAIN_PHONE_DARK,
+    PLAIN_WIDE,
+    WIDE,
+    Visit,
+    Way,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
 # Formulas, drawings and the cells of matrices are empty while axe looks, and code is one piece; it
@@ -34,6 +42,8 @@ RUN_AXE = """async (tags) => {
 @functools.cache
 def axe() -> str:
     """Return the script of axe."""
+    import axe_playwright_python
+
     assert axe_playwright_python.__file__
     return Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
 
@@ -44,7 +54,7 @@ def axe_violations(visit: Visit) -> Reading:
     return counted(broken_rules(visit.page))
 
 
-def broken_rules(page: Page) -> list[str]:
+def broken_rules(page: "Page") -> list[str]:
     """Return what axe finds."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe())
@@ -55,7 +65,7 @@ def broken_rules(page: Page) -> list[str]:
 @budget(
     "contrast of text",
     "≥ 4.5",
-    *(WIDE, PHONE_DARK, FORCED_DARK),
+    *(WIDE, PHONE_DARK, FORCED_DARK, PLAIN_WIDE, PLAIN_PHONE_DARK),
     badness=lambda value: -value,
 )
 def text_contrast(visit: Visit) -> Reading:
@@ -82,3 +92,16 @@ def motion(visit: Visit) -> Reading:
     moves = visit.measure("motion")
     faults = [f"{m['element']}: {m['value']:g} s" for m in moves if m["value"] > 0.01]
     return Reading(max((m["value"] for m in moves), default=0), faults)
+
+
+@budget("lost without script", "0", Way.PLAIN)
+def lost(visit: Visit) -> Reading:
+    """List text that is hidden on a phone and on a wide window, and controls that do nothing."""
+    found = []
+    for mode in (PLAIN_PHONE_DARK, PLAIN_WIDE):
+        visit.enter(mode)
+        found.append(visit.measure("plain"))
+    narrow, wide = found
+    texts = [text for place, text in narrow["hidden"].items() if place in wide["hidden"]]
+    idle = sorted({*narrow["idle"], *wide["idle"]})
+    return counted([f"{text}: is hidden" for text in texts] + [f"{e}: does nothing" for e in idle])

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from press.measure.visit import Mode, Visit
+from press.measure.visit import Mode, Visit, Way
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Budget:
 
     name: str
     limit: str
-    modes: tuple[Mode, ...]  # in which it is measured; none: at the end, from a server and a disk
+    modes: tuple[Mode | Way, ...]  # in which it is measured; a way: at the end of such a visit
     check: Check
     badness: Callable[[float], float] = float  # the larger, the worse
     median: float | None = None  # a limit for the median of all pages
@@ -42,7 +42,7 @@ class Row(NamedTuple):
 BUDGETS: list[Budget] = []
 
 
-def budget(name: str, limit: str, *modes: Mode, **more: Any) -> Callable[[Check], Check]:
+def budget(name: str, limit: str, *modes: Mode | Way, **more: Any) -> Callable[[Check], Check]:
     """Enter a check into the table, with `more` of what is said of a budget."""
 
     def enter(check: Check) -> Check:

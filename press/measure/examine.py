@@ -12,7 +12,7 @@ from typing import Any
 from press.build.server import serving
 from press.measure import access, layout, traffic
 from press.measure.budgets import BUDGETS, Budget, Row
-from press.measure.visit import Visit, launched
+from press.measure.visit import Mode, Visit, Way, launched
 
 EVERY_MODULE = (access, layout, traffic)  # they fill BUDGETS
 PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
@@ -27,26 +27,25 @@ def examine(
     front: frozenset[Path] = frozenset(),
     budgets: Sequence[Budget] = BUDGETS,
 ) -> list[Row]:
-    """Measure budgets on one page, from a server; what it asks for and says, from a disk, too."""
+    """Measure budgets on one page, which is opened in every way and put into every mode."""
     rows: list[Row] = []
 
-    def take(budget: Budget, mode: str) -> None:
-        if (reading := budget.check(visit)) is not None:
-            rows.append(Row(budget.name, page, mode, reading))
+    def take(mode: Mode | Way) -> None:
+        for budget in budgets:
+            if mode in budget.modes and (reading := budget.check(visit)) is not None:
+                rows.append(Row(budget.name, page, str(mode), reading))
 
-    heard = [budget for budget in budgets if not budget.modes]
-    for from_disk in (False, True) if heard else (False,):
-        visit.open(site, address, page, from_disk=from_disk, front=front)
+    asked = {mode for budget in budgets for mode in budget.modes}
+    for way in Way:
+        modes = {mode for mode in asked if isinstance(mode, Mode) and mode.way is way}
+        if not modes and way not in asked:
+            continue
+        visit.open(site, address, page, way, front)
         # A mode after the other, as each costs a layout; first the one in which it was opened.
-        modes = {mode for b in budgets for mode in b.modes} if not from_disk else ()
         for mode in sorted(modes, reverse=True):
             visit.enter(mode)
-            for budget in budgets:
-                if mode in budget.modes:
-                    take(budget, str(mode))
-        # What the page has said comes last: the other checks have put it through everything.
-        for budget in heard:
-            take(budget, "from disk" if from_disk else "from a server")
+            take(mode)
+        take(way)  # what the page has said comes last: all else has put it through everything
     return rows
 
 

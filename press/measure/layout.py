@@ -4,7 +4,18 @@ import statistics
 
 from press.measure.access import least_contrast
 from press.measure.budgets import Reading, budget, counted
-from press.measure.visit import FORCED_DARK, HEIGHTS, PHONE_DARK, PRINTED_DARK, WIDE, Mode, Visit
+from press.measure.visit import (
+    FORCED_DARK,
+    HEIGHTS,
+    PHONE_DARK,
+    PLAIN_PHONE_DARK,
+    PLAIN_WIDE,
+    PRINTED_DARK,
+    WIDE,
+    Mode,
+    Visit,
+    Way,
+)
 
 SMALLEST = 12  # px of text in a figure, as rendered
 MOST_SHIFT = 0.01  # of the window, times how far
@@ -12,7 +23,7 @@ MEASURE = (62, 74)  # characters per line
 ENOUGH = 10  # full lines that a page must have to tell its measure
 
 
-@budget("layout shift while a page loads", f"≤ {MOST_SHIFT}")
+@budget("layout shift while a page loads", f"≤ {MOST_SHIFT}", Way.SERVER, Way.DISK)
 def shift(visit: Visit) -> Reading:
     """Measure how far what was already shown has moved, as browsers count it."""
     faults = [f"moved by {visit.moved:.3f}"] if visit.moved > MOST_SHIFT else []
@@ -43,7 +54,7 @@ def collisions(visit: Visit) -> Reading:
 @budget(
     "px beyond the window",
     "0",
-    *(Mode(320), PHONE_DARK, Mode(768), WIDE, FORCED_DARK),
+    *(Mode(320), PHONE_DARK, Mode(768), WIDE, FORCED_DARK, PLAIN_PHONE_DARK, PLAIN_WIDE),
 )
 def sideways(visit: Visit) -> Reading:
     """Measure how far the page scrolls sideways."""

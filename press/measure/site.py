@@ -30,8 +30,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     started = time.monotonic()
-    pages = [path.relative_to(SITE).as_posix() for path in html_files(SITE)]
-    pages = [page for page in pages if page.removesuffix(".html") not in moved.PAGES]
+    pages = every_page()
     if options.pages:
         pages = [page for page in pages if page in options.pages]
     if options.sample:
@@ -47,6 +46,12 @@ def main() -> int:
         print(f"[{number:3}/{len(pages)}] {page}: {told}", flush=True)
     sources = check_site(SITE) + check_frames(SITE)
     return report(rows, sources, time.monotonic() - started)
+
+
+def every_page() -> list[str]:
+    """Return the pages of the site, without the old addresses that only lead on."""
+    pages = [path.relative_to(SITE).as_posix() for path in html_files(SITE)]
+    return [page for page in pages if page.removesuffix(".html") not in moved.PAGES]
 
 
 def sample(pages: list[str]) -> list[str]:

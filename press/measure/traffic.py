@@ -4,43 +4,43 @@ from pathlib import Path
 
 from press.build.server import transfer_size
 from press.measure.budgets import Reading, budget, counted
-from press.measure.visit import Visit
+from press.measure.visit import Visit, Way
 
 
-@budget("requests elsewhere", "0")
+@budget("requests elsewhere", "0", *Way)
 def elsewhere(visit: Visit) -> Reading:
     """List what is fetched from another origin."""
     return counted([f"asks for {url}" for url in visit.asked if not url.startswith(visit.own)])
 
 
-@budget("violations of the policy", "0")
+@budget("violations of the policy", "0", Way.SERVER, Way.DISK)
 def policy(visit: Visit) -> Reading:
     """List what the page's policy has stopped."""
     return counted(visit.page.evaluate("window.violations"))
 
 
-@budget("console messages", "0")
+@budget("console messages", "0", *Way)
 def console(visit: Visit) -> Reading:
     """List what the console says: messages of any kind, and errors."""
     return counted([f"says {text}" for text in visit.said])
 
 
-@budget("failed requests", "0")
+@budget("failed requests", "0", *Way)
 def failed(visit: Visit) -> Reading:
     """List what did not come."""
     return counted([f"could not load {url}" for url in visit.failed])
 
 
-@budget("kB on a first visit", "≤ 200, median ≤ 160", median=160)
-def first_visit(visit: Visit) -> Reading | None:
+@budget("kB on a first visit", "≤ 200, median ≤ 160", Way.SERVER, median=160)
+def first_visit(visit: Visit) -> Reading:
     """Weigh the page and all that it loads, compressed."""
-    return None if visit.from_disk else weighed(visit.first_loaded, 200)
+    return weighed(visit.first_loaded, 200)
 
 
-@budget("kB on the next page", "≤ 60")
-def next_page(visit: Visit) -> Reading | None:
+@budget("kB on the next page", "≤ 60", Way.SERVER)
+def next_page(visit: Visit) -> Reading:
     """Weigh what is not in the cache after a visit to the front page."""
-    return None if visit.from_disk else weighed(visit.first_loaded - visit.front, 60)
+    return weighed(visit.first_loaded - visit.front, 60)
 
 
 def weighed(files: frozenset[Path], limit: float) -> Reading:

@@ -5,12 +5,14 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
+if TYPE_CHECKING:  # the build, which tells what is measured, has no browser
+    from playwright.sync_api import Browser, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
@@ -38,6 +40,7 @@ new PerformanceObserver((list) => list.getEntries().forEach((entry) => { moved +
 SETTLE = """(async () => {
   for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
 })()"""
+DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
 
 
 def chromium() -> str:
@@ -52,8 +55,10 @@ def chromium() -> str:
 
 
 @contextmanager
-def launched() -> Iterator[Browser]:
+def launched() -> "Iterator[Browser]":
     """Start a browser and end it."""
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         yield browser
@@ -67,6 +72,14 @@ def script(*names: str) -> str:
     return f"(options) => {{ {body} }}"
 
 
+class Way(StrEnum):
+    """How a page is opened. `PLAIN` comes from a server, too."""
+
+    SERVER = "from a server"
+    DISK = "from a disk"
+    PLAIN = "without script"
+
+
 @dataclass(frozen=True, order=True)
 class Mode:
     """How a reader may look at a page. Nobody gets more motion than asked for."""
@@ -76,12 +89,13 @@ class Mode:
     media: str = "screen"
     forced: bool = False  # colors
     text: int = 100  # percent
+    way: Way = Way.SERVER
 
     def __str__(self) -> str:
         """Say it in words."""
-        words = [self.media] * (self.media != "screen") + [f"{self.width} px", self.scheme]
-        words += ["forced colors"] * self.forced + [f"{self.text} % text"] * (self.text != 100)
-        return " ".join(words)
+        words = ["on paper"] * (self.media == "print") + [f"{self.width} px wide", self.scheme]
+        words += ["forced colors"] * self.forced + [f"text at {self.text}%"] * (self.text != 100)
+        return ", ".join(words + [str(self.way)] * (self.way is not Way.SERVER))
 
 
 # What does not depend on each other is looked at together: a mode more costs every page a layout.
@@ -89,6 +103,7 @@ WIDE, PHONE_DARK = Mode(), Mode(390, "dark")
 FORCED_DARK = Mode(scheme="dark", forced=True, text=200)  # a reader who needs both
 PAPER = 718  # pixels of A4 within margins of a centimeter
 PRINTED_DARK = Mode(PAPER, "dark", "print")
+PLAIN_WIDE, PLAIN_PHONE_DARK = (replace(mode, way=Way.PLAIN) for mode in (WIDE, PHONE_DARK))
 
 
 class Visit:
@@ -97,7 +112,7 @@ class Visit:
     Kept from page to page, a tab loads in half the time.
     """
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser: "Browser") -> None:
         """Open an empty one."""
         context = browser.new_context()
         context.add_init_script(LISTEN)
@@ -123,8 +138,7 @@ class Visit:
         site: Path,
         address: str,
         name: str,
-        *,
-        from_disk: bool = False,
+        way: Way = Way.SERVER,
         front: frozenset[Path] = frozenset(),
     ) -> None:
         """Open the page `name` of the folder `site`, which is served at `address`.
@@ -132,15 +146,19 @@ class Visit:
         The window is wide, or a phone's if it comes from the disk, and all that the page shows is
         there. What the `front` page has loaded before may be in a reader's cache.
         """
-        self.from_disk, self.front = from_disk, front
-        base = site.as_uri() + "/" if from_disk else address
-        self.own = ("data:", "file:" if from_disk else address)  # addresses that begin so
+        self.front = front
+        base = site.as_uri() + "/" if way is Way.DISK else address
+        self.own = ("data:", "file:" if way is Way.DISK else address)  # addresses that begin so
         self.page.goto("about:blank")  # where a change of the mode is cheap
-        self.enter(PHONE_DARK if from_disk else WIDE)
+        # The page's scripts do not run then; what is evaluated does, but hears of nothing later.
+        off = {"value": way is Way.PLAIN}
+        self.protocol.send("Emulation.setScriptExecutionDisabled", off)
+        self.enter(replace(PHONE_DARK if way is Way.DISK else WIDE, way=way))
         self.asked, self.said, self.failed = [], [], []
         self.page.goto(base + name, wait_until="load")
         self.page.evaluate("document.fonts.ready.then(() => null)")
-        self.page.evaluate(SETTLE)
+        if way is not Way.PLAIN:
+            self.page.evaluate(SETTLE)
         self.moved: float = self.page.evaluate("moved")
         inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
         files = (site / unquote(urlsplit(path).path) for path in inside)
@@ -162,7 +180,8 @@ class Visit:
             self.protocol.send("Page.setFontSizes", {"fontSizes": sizes})
         height = HEIGHTS.get(mode.width, 800)  # last, as the page's script hears of nothing else
         self.page.set_viewport_size({"width": mode.width, "height": height})
-        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        if mode.way is not Way.PLAIN:
+            self.page.evaluate(DRAWN)
 
     def measure(self, *names: str, **options: Any) -> Any:
         """Run scripts of this folder in the page and return the result of the last."""

@@ -5,11 +5,15 @@ import random
 
 import pytest
 
+from press.build.book import SITE
 from press.build.check_html import check_frames
 from press.build.server import serving
 from press.measure.budgets import BUDGETS
 from press.measure.examine import examine
+from press.measure.lighthouse import kind_of
+from press.measure.site import WRITTEN_ALIKE, every_page, sample
 from press.measure.visit import Visit
+from press.site import moved
 from press.site.policy import POLICY
 
 SENTENCE = "Attention mixes what the words of a sentence mean in shares that add up to one. "
@@ -29,7 +33,7 @@ GOOD = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
 <path d="M100 80H200" stroke="currentColor"/>
 <text x="130" y="60" font-size="14" fill="currentColor">plain</text>
 <text x="130" y="85" font-size="14" class="halo">label</text></svg>
-<figcaption>A claim.</figcaption></figure>
+<figcaption>A claim<b class="wide">, aside</b><b class="phone">, below</b>.</figcaption></figure>
 <details><summary>Proof</summary><p>It follows.</p></details></main></body></html>"""
 CSS = """
 :root { color-scheme: light dark; --ink: light-dark(#222, #eee); --paper: light-dark(#fff, #111); }
@@ -44,9 +48,14 @@ svg text { fill: currentColor; }
 :focus-visible { outline: 2px solid currentColor; }
 @media print { :root { color-scheme: light; } nav { display: none; }
   details::details-content { content-visibility: visible; display: block; } }
+@media (scripting: none) { button { display: none; } }
+@media (width < 600px) { .wide { display: none; } }
+@media (width >= 600px) { .phone { display: none; } }
 """
 SCRIPT = "document.documentElement.dataset.ready = '';"
 NOISE = base64.b64encode(random.Random(0).randbytes(300_000)).decode()  # stays as large, compressed
+PLAIN = "@media (scripting: none) {"
+NOSCRIPT = '<noscript><img alt="A dot" src="{}"></noscript></main>'
 
 # budget: (what of the page, the style sheet or the script, what it becomes, part of what is said)
 DEFECTS = {
@@ -65,6 +74,7 @@ DEFECTS = {
         ("#222", "#999", "contrast 2.8"),
         ("#eee", "#222", "contrast 1."),
         ("a { color", "p { opacity: 0.4 } a { color", "contrast 2."),
+        ("a { color", f"{PLAIN} p {{ opacity: 0.4 }} }} a {{ color", "contrast 2."),
     ],
     "focus that cannot be seen": [
         ("2px solid currentColor", "none", "a “Book”: looks as without the focus"),
@@ -73,6 +83,15 @@ DEFECTS = {
     ],
     "motion where less is asked for": [
         ("a { color", "a { transition: color .3s; color", "0.3 s"),
+    ],
+    "lost without script": [
+        ("a { color", f"{PLAIN} h1 {{ display: none }} }} a {{ color", "h1 “Good”: is hidden"),
+        ("<p>It follows.</p>", "<p hidden>It follows.</p>", "p “It follows.”: is hidden"),
+        # Nothing unfolds it.
+        ("<summary>", '<summary style="display: none">', "p “It follows.”: is hidden"),
+        ("<p>It follows.</p>", "<p popover>It follows.</p>", "p “It follows.”: is hidden"),
+        (PLAIN, "@media print {", "button “Theme”: does nothing"),
+        ("<p>It follows.</p>", '<p class="scripted">Press it.</p>', "“Press it.”: does nothing"),
     ],
     "layout shift while a page loads": [
         ("dataset.ready = '';", "dataset.ready = ''; addEventListener('load', () => "
@@ -93,6 +112,7 @@ DEFECTS = {
     ],
     "px beyond the window": [
         ("</main>", '<p style="width: 700px">x</p></main>', "p “x”"),
+        ("a { color", f"{PLAIN} p {{ width: 700px }} }} a {{ color", "p “Attention"),
         ("1.125rem", "18px", "18 px, whatever the reader asks for"),
     ],
     "px of code cut": [
@@ -109,6 +129,7 @@ DEFECTS = {
     ],
     "requests elsewhere": [
         ("</main>", '<img alt="A dot" src="http://elsewhere.test/dot.png"></main>', "asks for"),
+        ("</main>", NOSCRIPT.format("http://elsewhere.test/dot.png"), "asks for"),
     ],
     "violations of the policy": [
         ("</main>", "<script>window.inline = 1;</script></main>", "script-src"),
@@ -119,8 +140,12 @@ DEFECTS = {
     "console messages": [
         ("dataset.ready = '';", "dataset.ready = ''; console.info('hello');", "says hello"),
         ("dataset.ready = '';", "dataset.ready = ''; nothing();", "nothing is not defined"),
+        ("</main>", NOSCRIPT.format("http://elsewhere.test/dot.png"), "img-src"),
     ],
-    "failed requests": [("page.js", "gone.js", "could not load")],
+    "failed requests": [
+        ("page.js", "gone.js", "could not load"),
+        ("</main>", NOSCRIPT.format("gone.png"), "could not load"),
+    ],
     "kB on a first visit": [("</main>", f"<!-- {NOISE} --></main>", "page.html 3")],
     "kB on the next page": [("</main>", f"<!-- {NOISE[:100_000]} --></main>", "page.html 7")],
 }  # fmt: skip
@@ -132,24 +157,19 @@ def tab(browser):
 
 
 def measured(tab, site, budgets, old="", new=""):
-    """Return what budgets find on a small site in which `old` has become `new`."""
+    """Return what budgets find, in each mode, on a small site in which `old` has become `new`."""
     files = {"page.html": GOOD, "page.css": CSS, "page.js": SCRIPT}
     assert not old or any(old in text for text in files.values())
     for name, text in files.items():
         (site / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
     with serving(site, "/below/") as address:
         rows = examine(tab, site, address, "page.html", budgets=budgets)
-    return {b.name: [row.reading for row in rows if row.budget == b.name] for b in budgets}
+    return {(row.budget, row.mode): row.reading.faults for row in rows}
 
 
-def faults(readings):
-    return [fault for reading in readings for fault in reading.faults]
-
-
-def test_a_good_page_is_within_every_budget(tab, tmp_path):
-    found = measured(tab, tmp_path, BUDGETS)
-    assert {name: faults(found[name]) for name in found} == {b.name: [] for b in BUDGETS}
-    assert all(found.values())  # nothing was left unmeasured
+def test_a_good_page_is_within_every_budget_in_every_mode_of_it(tab, tmp_path):
+    modes = {(budget.name, str(mode)): [] for budget in BUDGETS for mode in budget.modes}
+    assert measured(tab, tmp_path, BUDGETS) == modes
     assert check_frames(tmp_path) == []
 
 
@@ -162,5 +182,16 @@ def test_every_budget_has_a_defect_of_its_own():
 )
 def test_a_defect_is_noticed(tab, tmp_path, name, old, new, told):
     (budget,) = (budget for budget in BUDGETS if budget.name == name)
-    found = faults(measured(tab, tmp_path, [budget], old, new)[name])
-    assert any(told in fault for fault in found), found
+    found = measured(tab, tmp_path, [budget], old, new).values()
+    assert any(told in fault for faults in found for fault in faults), found
+
+
+def test_a_sample_has_pages_of_every_kind():
+    pages = every_page()
+    kept = sample(pages)
+    left_out = set(pages) - set(kept)
+    assert left_out
+    assert all(page.startswith(WRITTEN_ALIKE) for page in left_out)
+    assert {kind_of(page) for page in kept} == {kind_of(page) for page in pages}
+    files = {path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html")}
+    assert files - set(pages) == {f"{old}.html" for old in moved.PAGES}

@@ -35,6 +35,15 @@ def page(browser, copy):
 
 
 @pytest.mark.parametrize("old", moved.PAGES)
+def test_without_script_an_old_address_leads_to_the_page_that_it_is_on_now(browser, copy, old):
+    with serving(copy, "/some/where/") as address:
+        page = browser.new_page(java_script_enabled=False)
+        page.goto(f"{address}{old}.html")
+        page.wait_for_url(f"{address}{moved.PAGES[old]}.html")
+        page.close()
+
+
+@pytest.mark.parametrize("old", moved.PAGES)
 def test_the_address_of_a_page_that_has_moved_leads_to_the_new_one(browser, copy, old):
     with serving(copy, "/some/where/") as address:
         page = browser.new_page()
