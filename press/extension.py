@@ -60,6 +60,7 @@ from press.site import (
 
 DIRECTIVES: dict[str, type[SphinxDirective]] = {
     "checker": checker.Checker,
+    "budgets": checks.Budgets,
     "checks": checks.Checks,
     "errata": errata.Errata,
     "promises": promises.Promises,

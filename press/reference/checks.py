@@ -3,19 +3,28 @@
 import json
 import re
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
 
 from book.reference.other_libraries import TABLE
 from press import seams
+from press.example.catalog import row
 from press.example.data import documents, flat
+from press.example.generated_catalog import table
+from press.lesson.folds import aside
 from press.markup import paragraph
+from press.measure.budgets import BUDGETS
+from press.measure.site import HEAVIEST, WRITTEN_ALIKE
+from press.measure.visit import Way
 from press.reference.beside import Beside
-from press.reference.promises import runs
+from press.reference.promises import WHEN, runs
 from press.reference.theorem_index import SEARCHED
 from press.seams import STATEMENTS
+from press.site import moved
 from press.site.placeholders import LateDirective
 from selfattn_ref.worked_examples import slips
 
@@ -55,6 +64,44 @@ class Checks(LateDirective):
         return [nodes.bullet_list("", *(nodes.list_item("", line) for line in lines))]
 
 
+class Budgets(SphinxDirective):
+    """``{budgets}``: what a browser measures on the pages, how they are opened, and what not."""
+
+    def run(self) -> list[nodes.Node]:
+        """Say it, with a table that is folded."""
+        root = Path(self.env.srcdir)
+        for name in WHEN:
+            self.env.note_dependency(str(root / name))
+        every, sample = runs(root, "measure"), runs(root, "check-site")
+        ways = [str(way) for way in Way]
+        opened = paragraph(
+            f"Chromium opens each page {len(ways)} times: {', '.join(ways[:-1])} and {ways[-1]}. "
+            "The table says in which windows, colors and sizes of text. All pages are visited "
+            f"{every}. {sample.capitalize()}, where a program writes many pages alike, the "
+            f"{HEAVIEST} largest stand in for the rest: addresses that begin with ",
+            *chain.from_iterable((nodes.literal("", kind), ", ") for kind in WRITTEN_ALIKE[:-1]),
+            "or ",
+            nodes.literal("", WRITTEN_ALIKE[-1]),
+            ".",
+        )
+        left = paragraph(
+            "Nothing is measured in other browsers, on real phones or printers, or with a screen "
+            f"reader. Left out, too, are {len(moved.PAGES)} old addresses that only lead to where "
+            "a page has moved; a test follows each, with script and without."
+        )
+        return [opened, budgets(), left]
+
+
+def budgets() -> nodes.Node:
+    """Return the table of the budgets: the limit of each, and where it is measured."""
+    rows = [
+        row(*([nodes.Text(text)] for text in (b.name, b.limit, "; ".join(map(str, b.modes)))))
+        for b in BUDGETS
+    ]
+    title = nodes.title("", f"The {len(BUDGETS)} budgets, and where each is measured")
+    return aside("", title, table(("Budget", "Limit", "Measured"), rows))
+
+
 def cases(root: Path) -> Counter[str]:
     """Return how many cases `make test` has in each folder of tests."""
     found: Counter[str] = Counter()
@@ -81,8 +128,6 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
         if name != "here"
         for answer in library.values()
     )
-    site = (root / "press" / "measure").glob("*.py")
-    budgets = sum(len(re.findall(r"^@budget\(", p.read_text("utf-8"), re.M)) for p in site)
     # In the list of errors an arrow stands before the name of each.
     mutants = (root / "tests" / "mutation" / "slips.txt").read_text("utf-8").count("←")
     return [
@@ -125,5 +170,5 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
             f"of {len(TABLE) - 1} interfaces of other libraries are asked for again",
             "make test-peers",
         ),
-        (f"{budgets} budgets", "are measured on the pages, in a browser", "make measure"),
+        (f"{len(BUDGETS)} budgets", "are measured on the pages, in a browser", "make measure"),
     ]

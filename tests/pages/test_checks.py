@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from docutils import nodes
 from sphinx.errors import ExtensionError
 
 from press.reference import checks
@@ -68,3 +69,17 @@ def test_nothing_outside_of_the_tests_imports_them():
     imports = ("from tests", "import tests")
     lines = [(p, line) for p in paths for line in p.read_text("utf-8").splitlines()]
     assert [(p.name, x) for p, x in lines if x.strip().startswith(imports)] == []
+
+
+def test_the_table_of_budgets_names_every_one_with_its_limit_and_the_ways_it_is_opened():
+    """Counted without importing it: each `@budget(` of the code, whose first word is its name."""
+    code = [p.read_text("utf-8") for p in (ROOT / "press" / "measure").glob("*.py")]
+    names = [name for text in code for name in re.findall(r'^@budget\(\s*"(.+?)"', text, re.M)]
+    rows = [[c.astext() for c in r] for r in checks.budgets().findall(nodes.row)][1:]
+    assert sorted(row[0] for row in rows) == sorted(names)
+    told = {name: (limit, measured) for name, limit, measured in rows}
+    assert told["console messages"] == ("0", "from a server; from a disk; without script")
+    assert told["kB on the next page"] == ("≤ 60", "from a server")
+    assert told["contrast on paper"] == ("≥ 4.5", "on paper, 718 px wide, dark")
+    assert "390 px wide, dark, without script" in told["px beyond the window"][1]
+    assert "1280 px wide, dark, forced colors, text at 200%" in told["contrast of text"][1]
