@@ -62,15 +62,19 @@ def place_of(env: BuildEnvironment, page: str) -> Place | None:
 
 def trail(app: Sphinx, page: str) -> list[dict[str, str]]:
     """Return what a page belongs to, from its part on: what each is called, and where it is."""
-    if not (place := place_of(app.env, page)):
+    place, known = place_of(app.env, page), dict(parts(app.env))
+    if not place or place.part not in known:  # of a book that is not whole
         return []
-    (first, *_), above = dict(parts(app.env))[place.part], place.above
-    found = [{"name": place.part, "href": app.builder.get_relative_uri(page, first)}]
+    found = [{"name": place.part, "href": known[place.part][0]}]
     found += [{"name": place.group, "href": ""}] if place.group else []
-    return found + [
-        {"name": app.env.titles[one].astext(), "href": app.builder.get_relative_uri(page, one)}
-        for one in above
+    found += [
+        {"name": app.env.titles[one].astext(), "href": one}
+        for one in place.above
+        if one in app.env.titles
     ]
+    for one in found:
+        one["href"] = one["href"] and app.builder.get_relative_uri(page, one["href"])
+    return found
 
 
 def parts(env: BuildEnvironment) -> list[tuple[str, list[str]]]:
