@@ -57,8 +57,9 @@ def scaled_dot_product_attention(
         Row i is the output for query i, in the unit of the values. A query with nobody to
         attend to gets zeros. What stands in a masked place changes nothing, a NaN or an
         infinity included. In an allowed place it shows in the rows that may attend to it, and
-        in no other; but a score of :math:`-\infty` counts as hidden, whatever made it. The
-        dtype is the common one of the inputs; 16-bit inputs are computed in float32.
+        in no other; a score of :math:`-\infty` gives its key the weight 0, but a NaN or infinite
+        value there still shows. The dtype is the common one of the inputs; 16-bit inputs are
+        computed in float32.
 
     Raises
     ------

@@ -34,8 +34,8 @@ def sinusoidal_encoding(
     Returns
     -------
     ndarray of float64, shape (T, d_model)
-        Row t encodes position t: sines at even columns, cosines at odd ones. The error is at most 4
-        ε (1 + t), the error of an angle in float64.
+        Row t encodes position t: sines at even columns, cosines at odd ones. With a base
+        of 1 or more, the error is at most 4 ε (1 + t), the error of an angle in float64.
 
     Raises
     ------

@@ -9,9 +9,10 @@
     python -m selfattn_ref.worked_examples verify "SA016@1.0.0#sha256:…"
     python -m selfattn_ref.worked_examples verify all
 
-The exit code is 0 if the options that the function takes under our names were asked and agree, 1 if
-something differs, 2 if something could not be run, nothing was asked, or something required was
-not. It is the same if whoever reads the output closes it early, as `head` does.
+The exit code is 0 if what was tested agrees (and, in a run of all calls, each option that the
+function takes under our names was tested), 1 if something differs, 2 if something could not be
+run, nothing was tested, or something required was not. It is the same if whoever reads the output
+closes it early, as `head` does.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m selfattn_ref.worked_examples",
         description="Worked examples: small inputs whose every result is known.",
-        epilog="Exit code: 0 if the options that the function takes under our names were asked and "
-        "agree, 1 if something differs, 2 if something could not run, nothing was asked, or "
-        "something required was not.",
+        epilog="Exit code: 0 if what was tested agrees and, in a run of all calls, each option "
+        "that the function takes under our names was tested; 1 if something differs; 2 if "
+        "something could not run, nothing was tested, or something required was not.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
