@@ -354,7 +354,7 @@ class TestFigure:
             assert grip.get_attribute("aria-valuetext") != before
             assert page.evaluate("scrollY") == top
             root.locator(".reset").tap()
-        for button in root.locator(".controls button").all():
+        for button in root.locator(".controls button:visible").all():
             button.tap()
 
     def test_an_address_restores_a_state(self, name, opened):
