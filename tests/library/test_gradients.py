@@ -106,6 +106,17 @@ class TestScaledDotProductAttentionVjp:
         expected = digits.attention_gradients(*arrays, **options)
         within(scaled_dot_product_attention_vjp(*arrays, **options), expected, limits)
 
+    def test_a_cap_that_scores_have_reached_keeps_the_digits_of_its_slope(self):
+        # The scores 20 and −20 are capped to ±tanh 20, which is ±1 in floats: 1 − tanh² would be 0.
+        arrays = [[20.0]], [[1.0], [-1.0]], [[1.0], [0.0]], [[1.0]]
+        found = scaled_dot_product_attention_vjp(*arrays, scale=1, soft_cap=1.0)
+        mp = digits.mp50
+        weight = 1 / (1 + mp.exp(-2 * mp.tanh(20)))
+        d_score = weight * (1 - weight) / mp.cosh(20) ** 2
+        expected = [2 * d_score], [20 * d_score, -20 * d_score]
+        for got, want in zip(found[:2], expected, strict=True):
+            np.testing.assert_allclose(got[:, 0], np.array(want, float), rtol=16 * EPS, atol=0)
+
     @pytest.mark.parametrize("masked", [False, True])
     @pytest.mark.parametrize("soft_cap", [None, 0.5, 3.0])
     def test_all_four_gradients_are_the_central_differences(self, soft_cap, masked):

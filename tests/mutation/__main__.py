@@ -32,6 +32,7 @@ PASSED, FAILED = 0, 1  # of pytest; any other exit code means that it could not 
 # others follow.
 FIRST = {
     "_boundary": ("errors", "dtypes", "layout", "attention", "scores", "masks", "gradients"),
+    "_keywords": ("errors",),
     "_kernels": ("weights", "attention", "gradients", "masks", "streaming"),
     "cache": ("cache", "attention"),
     "heads": ("heads", "attention"),
