@@ -85,6 +85,8 @@ class TestAttentionHoldsOut(Statement):
         "$0.95\\,s$ in place of $s$": {"rate": 0.95},
         "$n + 1.9$ in place of $n + 2$": {"words": 1.9},
         "stays below $0.98\\,e^s$": {"ceiling": 0.98},
+        "is 1.05 for $n = 0$": {"start": 1.05},
+        "tends to $1.05\\,e^s$": {"end": 1.05},
     }
     hard = tuple(
         Case(x=np.ones(2), y=np.array([0.0, 2.0]), others=np.zeros((n, 2)))
@@ -98,7 +100,7 @@ class TestAttentionHoldsOut(Statement):
         return Case(x=x, y=y, others=np.zeros((rng.integers(0, 300), 3)))
 
     @staticmethod
-    def holds(c, rate=1.0, words=2.0, ceiling=1.0):
+    def holds(c, rate=1.0, words=2.0, ceiling=1.0, start=1.0, end=1.0):
         rows = np.array([c.x, c.y, *c.others])
         heard = attention_weights(dot_similarity(rows[:1], rows))[0] @ rows
         power, n = math.exp(rate * math.fsum(c.x * c.x)), len(c.others)
@@ -108,9 +110,9 @@ class TestAttentionHoldsOut(Statement):
 
         return (
             np.allclose(heard, r(n) * rows.mean(axis=0), rtol=1e-11, atol=1e-13)
-            and r(0) == words / 2
+            and r(0) == start
             and r(n) < r(n + 1) < ceiling * power
-            and math.isclose(r(1e14 * power), power, rel_tol=1e-12)
+            and math.isclose(r(1e14 * power), end * power, rel_tol=1e-12)
         )
 
     @staticmethod
@@ -257,7 +259,10 @@ class TestSoftmaxQuotient(Statement):
             without=Case(g=lambda s: np.log1p(np.exp(s)), n=2),
         ),
     }
-    neighbors = {r"$g(s) = g(0)\, e^{1.05 s/\tau}$": {"rate": 1.05}}
+    neighbors = {
+        r"$g(s) = g(0)\, e^{1.05 s/\tau}$": {"rate": 1.05},
+        r"$p = \operatorname{softmax}(1.05 s/\tau)$": {"sharper": 1.05},
+    }
 
     @staticmethod
     def draw(rng):
@@ -266,14 +271,14 @@ class TestSoftmaxQuotient(Statement):
         return Case(g=lambda s: factor * np.exp(s / temperature), n=n)
 
     @staticmethod
-    def holds(c, rate=1.0):
+    def holds(c, rate=1.0, sharper=1.0):
         one = math.log(c.g(1.0) / c.g(0.0))
         made = c.g(0.0) * np.exp(rate * one * GRID)
         scores = GRID[: c.n]
         return (
             one > 0
             and np.allclose(c.g(GRID), made, rtol=1e-10)
-            and np.allclose(quotients(c, 0), softmax(scores * one), rtol=1e-10)
+            and np.allclose(quotients(c, 0), softmax(scores * sharper * one), rtol=1e-10)
         )
 
     def test_other_increasing_positive_functions_notice_a_shift(self):

@@ -206,6 +206,7 @@ class TestShiftIsRotation(Statement):
         r"turns pair $n$ by the angle $1.01\, h\, \omega_n$": {"angle": 1.01},
         r"$p_i \cdot p_j = \sum_n \cos\bigl(1.01\, (i - j)\, \omega_n\bigr)$": {"apart": 1.01},
         r"the length $\sqrt{d_{\text{model}} / 1.98}$": {"length": 1.98},
+        r"$U_h U_h^\top = 1.05\, I$": {"stretch": 1.05},
     }
     hard = (
         Case(pairs=3, at=(0, 0), h=0),
@@ -220,7 +221,7 @@ class TestShiftIsRotation(Statement):
         return Case(pairs=rng.integers(1, 6), at=rng.integers(30, 90, 2), h=rng.integers(-30, 31))
 
     @staticmethod
-    def holds(c, angle=1.0, apart=1.0, length=2.0):
+    def holds(c, angle=1.0, apart=1.0, length=2.0, stretch=1.0):
         P, omega = sinusoidal_encoding(2100, 2 * c.pairs), frequencies(c.pairs)
         U = turn(angle * c.h * omega)
         i, j = c.at
@@ -228,7 +229,7 @@ class TestShiftIsRotation(Statement):
         return (
             all(np.allclose(P[t] @ U, P[t + c.h], atol=1e-9) for t in c.at if t + c.h >= 0)
             and math.isclose(P[i] @ P[j], products, abs_tol=1e-9)
-            and np.allclose(U @ U.T, np.eye(2 * c.pairs), atol=1e-12)
+            and np.allclose(U @ U.T, stretch * np.eye(2 * c.pairs), atol=1e-12)
             and math.isclose(np.linalg.norm(P[i]), math.sqrt(2 * c.pairs / length))
         )
 
