@@ -158,7 +158,8 @@ def shown_at(name: str) -> tuple[str, str, Any, Any]:
     """Return where a slip shows best: the example, the name of an array, and it right and wrong.
 
     That is an example whose sheet can be broken by it, where there is one; and a change that can
-    be seen, in a small matrix whose rows are words.
+    be seen, in a small matrix whose rows are words. NaN in a row without keys, where others expect
+    it, says nothing of a slip.
     """
     found = []
     for example in sheets.broken_by(name):
@@ -172,12 +173,13 @@ def shown_at(name: str) -> tuple[str, str, Any, Any]:
     for call in () if found else matrix()[name]:
         found.append((call.example, *stamps.of_slip(slips.SLIPS[name], *call.args, **call.kwargs)))
 
-    def faults(one: tuple[str, str, Any, Any]) -> tuple[bool, bool, int]:
+    def faults(one: tuple[str, str, Any, Any]) -> tuple[bool, bool, bool, int]:
         _, array, right, wrong = one
         off = stamps.difference(right, wrong) if right.shape == wrong.shape else None
         seen = off is not None and off.size > VISIBLE * max(1.0, np.nanmax(np.abs(right)))
         rows, columns = right.shape[-2:]
-        return array != "weights", not seen, abs(rows - 4) + abs(columns - 4)
+        empty = off is not None and bool(np.isnan(wrong[~right.any(axis=-1)]).any())
+        return empty, array != "weights", not seen, abs(rows - 4) + abs(columns - 4)
 
     return min(found, key=faults)
 

@@ -350,6 +350,10 @@ class TestRounding(Statement):
                 "see Rump, Bünger and Jeannerod, BIT 56 (2016)"
             ),
         ),
+        r"$\varepsilon \le 2^{-7}$": Hypothesis(
+            lambda _: EPSILON <= 2**-7,
+            sufficient="with it the rounding of the scale is bounded; bfloat16 reaches it",
+        ),
     }
     neighbors = {
         "$0.98\\, n$ in place of $n$": {"keys": 0.98},
