@@ -1,4 +1,8 @@
-"""Of each array that a figure draws: spoil it, and an assertion beside the figure fails."""
+"""What a figure draws and what its caption says are held by assertions beside it.
+
+Each array that is drawn has a name; with one array spoiled, an assertion fails. And an assertion
+quotes the words that it holds: if the words change, or the numbers, one of them is red.
+"""
 
 import ast
 import traceback
@@ -35,6 +39,7 @@ class Figure(NamedTuple):
     before: Lines  # of the page, since the figure before
     lines: Lines
     drawn: set[str]  # names that the drawing uses
+    nameless: list[str]  # what it computes by the way
     ready: int  # how many of the lines have run by then
 
 
@@ -60,11 +65,13 @@ def figures(text: str) -> Iterator[Figure]:
     ends = [*(cell.visible or bool(figure_of(cell)) for cell in every), True]
     for place, cell in enumerate(every):
         if figure_of(cell):
-            first, drawing, ready = place, ast.parse(cell.code).body[-1:], place + 1
+            first, drawing, ready = place, without_alt(ast.parse(cell.code).body[-1:]), place + 1
+            nameless = [*computed(drawing)]
             if "plotted(" in cell.code:  # the visible cell before it draws
                 first, ready = place - 1, place
                 plot = lines_of([every[first]])
                 drawing = [line for line in plot if isinstance(line, ast.Expr | ast.For)]
+                nameless = []  # an assertion reads it from the axes
             while first > done and not ends[first - 1]:
                 first -= 1
             last = ends.index(True, place + 1)
@@ -73,6 +80,7 @@ def figures(text: str) -> Iterator[Figure]:
                 lines_of(every[done:first]),
                 lines_of(every[first:last]),
                 set[str]().union(*map(used, drawing)),
+                nameless,
                 len(lines_of(every[first:ready])),
             )
             done = first
@@ -80,6 +88,15 @@ def figures(text: str) -> Iterator[Figure]:
 
 def names_of(nodes: Iterable[ast.AST]) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def without_alt(lines: Lines) -> Lines:
+    """Return lines of a page without descriptions of what they draw."""
+    for line in lines:
+        for word in ast.walk(line):
+            if isinstance(word, ast.keyword) and word.arg == "alt":
+                word.value = ast.Constant("")
+    return lines
 
 
 def is_stored(node: ast.AST) -> bool:
@@ -98,13 +115,38 @@ def made(line: ast.stmt) -> set[str]:
 
 
 def used(line: ast.stmt) -> set[str]:
-    """Return the names that a line takes from elsewhere; a description does not count."""
-    for word in ast.walk(line):
-        if isinstance(word, ast.keyword) and word.arg == "alt":
-            word.value = ast.Constant("")
+    """Return the names that a line takes from elsewhere."""
     nodes = [*ast.walk(line)]
     own = {n.arg for n in nodes if isinstance(n, ast.arg)}
     return names_of(nodes) - names_of(filter(is_stored, nodes)) - own
+
+
+# What a drawing may call: what arranges names, and what draws.
+ARRANGES = {
+    "dict",
+    "enumerate",
+    "float",
+    "list",
+    "next",
+    "str",
+    "zip",
+    "items",
+    "replace",
+    "values",
+}
+
+
+def computed(drawing: Lines) -> Iterator[str]:
+    """Yield what a drawing computes by the way; with a name, it could be spoiled."""
+    for line in drawing:
+        for node in ast.walk(line):
+            if isinstance(node, ast.BinOp) or isinstance(getattr(node, "op", None), ast.USub):
+                if names_of(ast.walk(node)):
+                    yield ast.unparse(node)
+            elif isinstance(node, ast.Call) and node is not getattr(line, "value", None):
+                called = ast.unparse(node.func)
+                if called.split(".")[-1] not in ARRANGES and not called.startswith("charts."):
+                    yield ast.unparse(node)
 
 
 def parts(value: Any) -> list[Any]:
@@ -125,21 +167,25 @@ def has_array(value: Any) -> bool:
     return is_array(value) or any(map(has_array, parts(value)))
 
 
-def spoiled(value: Any, way: str) -> Any:
-    """Return data with all of its arrays spoiled."""
+def spoiled(value: Any, way: str) -> Iterator[tuple[str, Any]]:
+    """Yield the value as often as it has arrays, each time with one spoiled, and which it is."""
     if is_array(value):
         array = np.asarray(value)
         if np.allclose(array, array.flat[0], rtol=0.1):
             array = ~array if array.dtype == bool else array + 1
         else:
             array = SPOILED[way](array)
-        return array if isinstance(value, np.ndarray) else array.tolist()
-    if isinstance(value, dict):
-        return {name: spoiled(part, way) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        inside = [spoiled(part, way) for part in value]
-        return value._make(inside) if hasattr(value, "_make") else type(value)(inside)
-    return value
+        yield "", array if isinstance(value, np.ndarray) else array.tolist()
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            for which, one in spoiled(part, way):
+                yield f"[{name!r}]{which}", {**value, name: one}
+    else:
+        for place, part in enumerate(parts(value)):
+            for which, one in spoiled(part, way):
+                inside = [*value[:place], one, *value[place + 1 :]]
+                made = value._make(inside) if hasattr(value, "_make") else type(value)(inside)
+                yield f"[{place}]{which}", made
 
 
 def run(line: ast.stmt, names: Names) -> None:
@@ -181,9 +227,13 @@ def tried(figure: Figure, names: Names) -> dict[str, bool]:
         if has_array(value):
             assert after in steady or not fail_with(after), f"{figure.name} cannot be run again"
             steady.add(after)
-            found[name] = any(fail_with(after, **{name: spoiled(value, way)}) for way in SPOILED)
+            for way in SPOILED:
+                for which, one in spoiled(value, way):
+                    if not found.get(name + which):
+                        found[name + which] = fail_with(after, **{name: one})
         elif makers and not callable(value):  # such as a Sheet
-            ask += sorted(used(figure.lines[after - 1]) - {*ask})
+            made_by = without_alt(figure.lines[after - 1 : after])
+            ask += sorted(used(*made_by) - {*ask})
     plt.close("all")
     names.clear()
     names.update(states[0])
@@ -204,6 +254,7 @@ def figures_of(text: str) -> Iterator[tuple[Figure, dict[str, bool]]]:
 @pytest.mark.parametrize("page", PAGES, ids=relative)
 def test_an_assertion_fails_if_an_array_that_is_drawn_is_spoiled(page):
     for figure, found in figures_of(page.read_text("utf-8")):
+        assert figure.name in DIAGRAMS or not figure.nameless, f"{figure.name} computes as it draws"
         missed = [name for name, noticed in found.items() if not noticed]
         assert not missed, f"{figure.name}: no assertion fails with {' or '.join(missed)} spoiled"
         assert bool(found) != (figure.name in DIAGRAMS), f"{figure.name}: what it draws has no name"
@@ -243,3 +294,11 @@ charts.charts(rise, alt=f"It ends at level {level}.")
 """
     ((_, found),) = figures_of(page.replace("CLAIM", claim))
     assert found == {"rise": noticed}
+
+
+@pytest.mark.parametrize(
+    "drawing, found",
+    [("charts.charts(list(rise))", []), ("draw(-rise)", ["-rise"]), ("draw(f(rise))", ["f(rise)"])],
+)
+def test_what_a_drawing_computes_is_found(drawing, found):
+    assert [*computed(ast.parse(drawing).body)] == found
