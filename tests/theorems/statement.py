@@ -47,6 +47,8 @@ class Statement:
     ----------
     hypotheses
         By the words of the statement that say it.
+    concludes
+        The words and formulas of the statement that `holds` computes.
     neighbors
         False claims near the true one: what each says, and the arguments of `holds` that make it.
     hard
@@ -60,6 +62,7 @@ class Statement:
 
     kind: ClassVar[str] = "identity"
     hypotheses: ClassVar[Mapping[str, Hypothesis]] = {}
+    concludes: ClassVar[Sequence[str]] = ()
     neighbors: ClassVar[Mapping[str, Mapping[str, Any]]]
     hard: ClassVar[Sequence[Case]] = ()
     draws: ClassVar[int] = DRAWS

@@ -61,6 +61,12 @@ def rank(matrix):
 class TestSoftLookupLimit(Statement):
     """thm-soft-lookup-limit: a soft look-up tends to the mean of the best entries, at a rate."""
 
+    concludes = (
+        r"a_j \to \frac{1}{|J|} \text{ for } j \in J, \qquad",
+        r"a_j \to 0 \text{ for } j \notin J, \qquad o_\beta \to \bar v",
+        r"\lVert o_\beta - \bar v \rVert \le \frac{n - |J|}{|J|}\,",
+        r"e^{-\beta g} \max_{j \notin J} \lVert v_j - \bar v \rVert",
+    )
     kind = "bound"
     hypotheses = {
         r"$n \ge 1$": Hypothesis(
@@ -147,6 +153,11 @@ class TestSoftLookupLimit(Statement):
 class TestKernelRegression(Statement):
     """thm-kernel-regression: shares are bells of the distance, times what length adds."""
 
+    concludes = (
+        r"a_j = \frac{w_j\, e^{-\beta \lVert q - k_j \rVert^2 / 2}}",
+        r"w_j = e^{\beta \lVert k_j \rVert^2 / 2}",
+        "the $w_j$ cancel",
+    )
     hypotheses = {
         "of one width": Hypothesis(
             lambda c: len({len(c.q), *map(len, c.keys), *map(len, c.round)}) == 1,
@@ -214,6 +225,10 @@ class TestKernelRegression(Statement):
 class TestHopfieldEnergy(Statement):
     """thm-hopfield-energy: a look-up of keys by keys lowers the energy by half its step squared."""
 
+    concludes = (
+        r"$E(q') \le E(q) - \tfrac12 \lVert q' - q \rVert^2$",
+        "tend to 0",
+    )
     kind = "bound"
     hypotheses = {
         r"$n \ge 1$": Hypothesis(
@@ -305,6 +320,10 @@ class TestHopfieldEnergy(Statement):
 class TestNewGuest(Statement):
     """thm-new-guest: a new key takes the same part from the share of every other key."""
 
+    concludes = (
+        r"$a'_j = (1 - a'_n)\, a_j$",
+        r"$c' = (1 - a'_n)\, c + a'_n\, v_n$",
+    )
     hypotheses = {
         "finite scores": Hypothesis(
             lambda c: all(0 < w < math.inf for w in (*c.before, *c.after)),
@@ -361,6 +380,7 @@ class TestNewGuest(Statement):
 class TestContextHidesShares(Statement):
     """thm-context-hides-shares: with d_v + 2 values or more, other shares give the context."""
 
+    concludes = (r"$\sum_j a'_j v_j = c$ and $a'_j = 0 < a_j$ for at least one $j$",)
     kind = "existence"
     hypotheses = {
         r"$T \ge d_v + 2$": Hypothesis(
@@ -429,6 +449,12 @@ class TestContextHidesShares(Statement):
 class TestScoreRank(Statement):
     """thm-score-rank: a score is x M yᵀ, with M of rank at most d_k, and any such M will do."""
 
+    concludes = (
+        r"(x W_Q) \cdot (y W_K) = x M y^\top",
+        "at most $d_k$ and at most $d$",
+        r"$X M Y^\top$ has rank at most $d_k$",
+        "Every matrix of shape $(d, d)$ and rank at most $d_k$ is",
+    )
     hypotheses = {
         "shape $(d, d_k)$": Hypothesis(
             lambda c: {len(w[0]) for w in (c.w_query, c.w_key)} == {c.d_k},
@@ -499,6 +525,10 @@ class TestScoreRank(Statement):
 class TestOneMatrix(Statement):
     """thm-one-matrix: one matrix makes the semidefinite M of small rank, and no other."""
 
+    concludes = (
+        "if and only if $M$ is symmetric,",
+        r"positive semidefinite ($u M u^\top \ge 0$ for every row $u$), and of rank at most $d_k$",
+    )
     hypotheses = {
         "a real matrix": Hypothesis(
             lambda c: np.isrealobj(np.array(c.form)),

@@ -78,6 +78,11 @@ def hiding(allowed=(True, False), powers=None, stand_in=1.0, shift=0.0, falls=0.
 class TestHiddenKeys(Statement):
     """thm-hidden-keys: −∞ leaves a key out; a finite number gives it a share that is known."""
 
+    concludes = (
+        "each hidden key gets 0, and the allowed keys get the softmax of their own scores alone",
+        r"\frac{h\, e^{c}}{\sum_{j \in J} e^{s_j} + h\, e^{c}}",
+        "this is positive, and it tends to one",
+    )
     kind = "limit"
     hypotheses = {
         "finite scores": Hypothesis(
@@ -199,6 +204,7 @@ def cut_after(seed=0, T=5, n=3, depth=2, **other):
 class TestPrefix(Statement):
     """thm-prefix: cutting first and computing first give the same, through any depth."""
 
+    concludes = ("These have the prefix property",)
     hypotheses = {
         "Causal self-attention": Hypothesis(lambda c: c.causal, without=cut_after(causal=False)),
         "none of this depends on the length $T$": Hypothesis(
@@ -282,6 +288,11 @@ class TestPrefix(Statement):
 class TestLastRow(Statement):
     """thm-last-row: a query that sees all keys is not masked, in one layer on the same inputs."""
 
+    concludes = (
+        "then row $i$ is the same in both outputs",
+        "Under the causal mask this holds for the last row",
+    )
+
     @staticmethod
     def in_a_second_layer():
         x = np.array([[1.0, 0.0], [0.0, 2.0], [2.0, 1.0], [1.0, -1.0]])
@@ -335,6 +346,8 @@ class TestLastRow(Statement):
 
 class TestUnmaskedEquivariant(Statement):
     """thm-unmasked-equivariant: without a mask, shuffled words give shuffled outputs."""
+
+    concludes = ("$f(PX) = P f(X)$ for every $X$ and every permutation matrix",)
 
     @staticmethod
     def shuffled(order, seed=0, mask=True):
@@ -392,6 +405,7 @@ def shuffle(order, x, w_value, P=None, masked=True, step=1e-3):
 class TestNoSymmetry(Statement):
     """thm-no-symmetry: for almost every X the identity is the only permutation that is left."""
 
+    concludes = ("for almost every $X$, neither $f(PX) = P f(X)$ nor $f(PX) = f(X)$ holds",)
     # Volume zero: whatever X is, after a small random step it is no exception.
     kind = "existence"
     hypotheses = {
@@ -471,6 +485,7 @@ def reordered(order, i, seed=0, **other):
 class TestOrderOfThePast(Statement):
     """thm-order-of-the-past: one causal layer forgets the order of what came before a row."""
 
+    concludes = ("does not change when the rows before it",)
     hypotheses = {
         "one layer": Hypothesis(
             lambda c: c.layers == 1, without=reordered([1, 0, 2, 3], 3, layers=2)
@@ -528,6 +543,8 @@ def through_two(order, x, w, masked=True, step=1e-3):
 
 class TestTwoLayersOrder(Statement):
     """thm-two-layers-order: the last row of two causal layers depends on the order of the words."""
+
+    concludes = ("have different last rows",)
 
     # As in TestNoSymmetry, a choice is no exception after a small random step.
     @staticmethod
@@ -632,6 +649,11 @@ def padded_with(real=(0, 1, 1, 0, 1), depth=2, seed=0, padding=1.0, **other):
 class TestPadding(Statement):
     """thm-padding: what stands in the padding changes no real row and gets no gradient."""
 
+    concludes = (
+        "do not depend on what is in the rows outside $R$",
+        "the gradient with respect to every row outside $R$ is zero",
+        "are the same as for the real words alone",
+    )
     hypotheses = {
         "maps that work row by row": Hypothesis(
             lambda c: c.rows is not centered, without=padded_with(rows=centered)
@@ -728,6 +750,7 @@ def in_pieces(sizes=(2, 3, 1), depth=1, seed=0, **other):
 class TestCache(Statement):
     """thm-cache: each layer with a cache of its own, in pieces of any size, gives the full pass."""
 
+    concludes = ("what comes out for row $t$ is row $t$ of $F(X)$",)
     hypotheses = {
         "causal self-attention layers": Hypothesis(
             lambda c: c.causal, without=in_pieces(causal=False)
@@ -854,6 +877,11 @@ def generating(n, d_model, d_k, d_v, start=1, product=np.matmul, again=True):
 class TestGenerationCost(Statement):
     """thm-generation-cost: one step and a whole text, counted while both programs attend."""
 
+    concludes = (
+        r"costs $p + a\,t$ with a cache, and $t\,(p + a\,t)$ if all",
+        r"n p + a\,\tfrac{n(n+1)}{2}",
+        r"p\,\tfrac{n(n+1)}{2} + a\,\tfrac{n(n+1)(2n+1)}{6}",
+    )
     hypotheses = {
         "entry by entry": Hypothesis(
             lambda c: c.product is np.matmul, without=generating(3, 2, 2, 2, product=winograd)
@@ -949,6 +977,7 @@ def every_text(c):
 class TestTextProbability(Statement):
     """thm-text-probability: honest guesses add up to one over all texts."""
 
+    concludes = (r"\prod_{t=0}^{n-1} p(w_{t+1} \mid w_0 \dots w_t) = 1",)
     hypotheses = {
         "at least 0": Hypothesis(
             lambda c: all(np.min(row) >= 0 for text in every_text(c) for row in c.guesses(text)),
@@ -1047,6 +1076,10 @@ def always(**shares):
 class TestOneCut(Statement):
     """thm-one-cut: the bits of one cut of a text are at least the bits of the text."""
 
+    concludes = (
+        r"-\log_2 p_c \;\ge\; -\log_2 p",
+        "with equality exactly when every other sequence that spells the text has probability zero",
+    )
     # A model gives, for each token that came last and for the beginning, the shares of the next.
     kind = "bound"
     hypotheses = {
@@ -1127,6 +1160,13 @@ def of_probabilities(p):
 class TestPerplexityBounds(Statement):
     """thm-perplexity-bounds: 1 ≤ 1/mean(p) ≤ PPL ≤ mean(1/p), and when they are equal."""
 
+    concludes = (
+        r"1 \;\le\; \frac{1}{\mu} \;\le\; \operatorname{PPL} \;\le\; R",
+        "The first is an equality exactly when all $p_t$ are 1;",
+        "the second and the third, each exactly when all $p_t$ are equal",
+        "the perplexity is $V$",
+        "a single one near 0 makes it as large as you like",
+    )
     kind = "bound"
     hypotheses = {
         "$p_t > 0$": Hypothesis(

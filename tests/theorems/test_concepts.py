@@ -11,6 +11,10 @@ from tests.theorems.statement import Case, Hypothesis, Statement
 class TestConvexHull(Statement):
     """thm-convex-hull: a context vector stays between the words, along every direction."""
 
+    concludes = (
+        "every coordinate of $c$ lies between the smallest and the largest value",
+        r"\min_j u \cdot x_j \le u \cdot c \le \max_j u \cdot x_j",
+    )
     kind = "bound"
     hypotheses = {
         r"$a_0, \dots, a_{T-1} \ge 0$": Hypothesis(
@@ -66,6 +70,10 @@ class TestConvexHull(Statement):
 class TestAttentionHoldsOut(Statement):
     """thm-attention-holds-out: words of zeros weaken the average more than attention."""
 
+    concludes = (
+        r"r_n = \frac{e^s\,(n + 2)}{2e^s + n}",
+        "this ratio is 1 for $n = 0$, grows with $n$, stays below $e^s$, and tends to $e^s$",
+    )
     kind = "bound"
     hypotheses = {
         r"$x \cdot x = x \cdot y = s$": Hypothesis(
@@ -124,6 +132,7 @@ class TestAttentionHoldsOut(Statement):
 class TestNoMutualPreference(Statement):
     """thm-no-mutual-preference: two words never both prefer the other to themselves."""
 
+    concludes = (r"s_{ij} \le \tfrac12 (s_{ii} + s_{jj}) \le \max(s_{ii}, s_{jj})",)
     kind = "bound"
     hypotheses = {
         r"$S = X X^\top$ for any real matrix $X$": Hypothesis(
@@ -175,6 +184,11 @@ class TestNoMutualPreference(Statement):
 class TestSoftmaxMaximizes(Statement):
     """thm-softmax-maximizes: softmax maximizes the mean score plus temperature times entropy."""
 
+    concludes = (
+        "exactly one maximum",
+        r"p^*_i = \frac{e^{s_i / \tau}}{Z}",
+        r"its value there is $\tau \ln Z$",
+    )
     hypotheses = {
         "finite real numbers": Hypothesis(
             lambda c: np.isfinite(c.scores).all(),
@@ -238,6 +252,10 @@ GRID = np.linspace(-5, 5, 101)
 class TestSoftmaxQuotient(Statement):
     """thm-softmax-quotient: of the quotients of positive numbers, only softmax ignores a shift."""
 
+    concludes = (
+        r"g(s) = g(0)\, e^{s/\tau}",
+        r"p = \operatorname{softmax}(s / \tau)",
+    )
     kind = "existence"
     hypotheses = {
         "a positive function on the real numbers": Hypothesis(

@@ -91,6 +91,18 @@ SHAPES = (2, 2), (2, 2), (2, 1)
 class TestAttentionBackward(Statement):
     """thm-attention-backward: the rule gives the slopes that differences find."""
 
+    concludes = (
+        r"\value{dV} &= A^\top\, \context{dC}",
+        r"\weight{dA} &= \context{dC}\; V^\top",
+        r"\score{dS}_{ij} &= a_{ij} \Big( \weight{dA}_{ij} -",
+        r"\sum_l a_{il}\, \weight{dA}_{il} \Big)",
+        r"\query{dQ} &= \tfrac{1}{\sqrt{d_k}}\, \score{dS}\; K",
+        r"\key{dK} &= \tfrac{1}{\sqrt{d_k}}\, \score{dS}^\top Q",
+        r"dW_Q = X^\top \query{dQ}, \quad dW_K = X^\top \key{dK}, \quad dW_V = X^\top \value{dV}",
+        r"dX = \query{dQ}\, W_Q^\top + \key{dK}\, W_K^\top + \value{dV}\, W_V^\top",
+        "has a zero row in $dQ$",
+        "has zero rows in $dK$ and $dV$",
+    )
     hypotheses = {
         "all numbers be finite": Hypothesis(
             lambda c: all(np.isfinite(x).all() for x in c.arrays),
@@ -184,6 +196,11 @@ def loss_of(c, *arrays):
 class TestWhatCancels(Statement):
     """thm-attention-gradients-cancel: slopes of scores and keys add up to 0, of values to dC."""
 
+    concludes = (
+        "each row of $dS$ adds up to 0",
+        "the rows of $dK$ add up to the zero row",
+        "add up to the same vector as the rows of $dC$, leaving out queries that have nobody",
+    )
     hypotheses = {
         "the weights of a row add up to 1 or are all 0": Hypothesis(
             lambda c: c.over == 0,
@@ -243,6 +260,11 @@ exactly = np.vectorize(Fraction, otypes=[object])
 class TestOutputIsEnough(Statement):
     """thm-output-is-enough: the average of a row of dA is a product of two rows of width d_v."""
 
+    concludes = (
+        r"\sum_l a_{il}\, dA_{il} = dc_i \cdot c_i",
+        r"dS_{ij} = a_{ij}\; dc_i \cdot (v_j - c_i)",
+        r"a_{ij} = e^{s_{ij} - \ln z_i}",
+    )
     hypotheses = {
         "the sum of $e^{s_{il}}$ over the allowed keys": Hypothesis(
             lambda c: (c.summed == c.mask).all(),
@@ -321,6 +343,10 @@ CUBIC = (0, 0, 0, Fraction(1, 6))
 class TestCentralDifference(Statement):
     """thm-central-difference: M h²/6 + η/h, which is least at the cube root of 3η/M."""
 
+    concludes = (
+        r"\frac{M h^2}{6} + \frac{\eta}{h}",
+        r"least at $h = \sqrt[3]{3\eta / M}$, where it is $\tfrac12 \sqrt[3]{9 M \eta^2}$",
+    )
     kind = "bound"
     hypotheses = {
         "$h > 0$": Hypothesis(lambda c: c.h > 0, without=difference(CUBIC, 1, -1, eta=1)),

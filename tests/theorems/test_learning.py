@@ -39,6 +39,11 @@ def outside(c, of):
 class TestTwins(Statement):
     """thm-twins: equal weights cannot tell twins apart."""
 
+    concludes = (
+        r"$\sum_t a_t x_t W$ and $\sum_t a_t x'_t W$ are equal",
+        "right on at most one of the two",
+        "right on at most half",
+    )
     hypotheses = {
         "of the same length": Hypothesis(
             lambda c: all(len(x) == len(y) for x, y in rows_of(c)),

@@ -90,6 +90,13 @@ def in_places(*places, queries=None, keys=(3, -2, 5, 0, -8), seed=0):
 class TestStateOfAUnion(Statement):
     """thm-state-of-a-union: states of disjoint sets of keys merge into that of their union."""
 
+    concludes = (
+        r"into the state of $J_1 \cup J_2$",
+        r"\ell &= a_1 + a_2",
+        r"m &= \max(m_1, m_2)",
+        r"\context{o} &= \weight{\frac{a_1}{\ell}}\,",
+        r"\context{o_1} + \weight{\frac{a_2}{\ell}}\, \context{o_2}",
+    )
     hypotheses = {
         "$J_1$ and $J_2$ have no key in common": Hypothesis(
             lambda c: len(set(sum(c.places, ()))) == sum(map(len, c.places)),
@@ -143,6 +150,7 @@ class TestStateOfAUnion(Statement):
 class TestMerge(Statement):
     """thm-merge: merging is commutative and associative, and the empty state changes nothing."""
 
+    concludes = ("merging is commutative and associative, and the empty state changes nothing",)
     hypotheses = {
         "real $m$": Hypothesis(
             lambda c: all(state == EMPTY or math.isfinite(state[0]) for state in c.states),
@@ -305,6 +313,14 @@ GRID = np.linspace(-20, 0, 10001, dtype=np.float32)
 class TestRounding(Statement):
     """thm-rounding: how far rounding takes an entry, by keys, terms, merges and scores."""
 
+    concludes = (
+        r"is within $(e^E - 1)\, V$ of the true one",
+        r"n + 2 + 4 \min(M + 1,\; n - 1)",
+        r"\bigl(\tfrac d2 + 5\bigr) S + 5\, T + 6\, B + R",
+        "have $R = 2 M$",
+        r"have $R = M \bigl( 6 + \tfrac12 (T + B + \ln n) \bigr) + 11 \ln n$",
+        r"A soft cap adds $7\,T$ to $R$",
+    )
     kind = "bound"
     hypotheses = {
         "every sum, product, quotient and root is rounded to the nearest number": Hypothesis(
@@ -492,6 +508,14 @@ def layer(mask, kind="", h=2, g=1, **changed):
 class TestAttentionCost(Statement):
     """thm-attention-cost: multiplications, uses of each number, and the size of a cache."""
 
+    concludes = (
+        "take $h P (d_k + d_v)$ multiplications, and twice as many operations",
+        "$P = T_q T_k$",
+        r"$P = \tfrac{T(T+1)}{2}$",
+        "has $P = T_k$",
+        r"$d_{\text{model}}\, (h + \tfrac hg)(d_k + d_v)$ multiplications",
+        r"$L \tfrac hg\, T\, (d_k + d_v)$ numbers after",
+    )
     hypotheses = {
         "the products be computed entry by entry": Hypothesis(
             lambda c: c.times is np.matmul,
@@ -590,6 +614,10 @@ def meeting(rows, n, d_k=2, d_v=1, heads=1, **changed):
 class TestIntensity(Statement):
     """thm-intensity: 2rn/(r + n) operations for each number that is fetched or written."""
 
+    concludes = (
+        r"\frac{2 r n}{r + n}",
+        "less than $2r$, less than $2n$, and approaches $2r$",
+    )
     hypotheses = {
         "each of $r$ queries see all of the same $n$ keys and values": Hypothesis(
             lambda c: c.seen.all(), without=meeting(3, 3, seen=np.tri(3, dtype=bool))

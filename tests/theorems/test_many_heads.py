@@ -48,6 +48,11 @@ def best(f, pieces):
 class TestOneMixture(Statement):
     """thm-one-mixture: one row of weights is one mixture; two rows reach more."""
 
+    concludes = (
+        "Whatever one head can return, two can",
+        r"c = \max_j\, \bigl( f(u_j) + g(w_j) \bigr) \;<\; f(u_m) + g(w_n)",
+        "as close to $f(u_m) + g(w_n)$ as we like",
+    )
     kind = "bound"
     hypotheses = {
         r"$a_j \ge 0$": Hypothesis(
@@ -143,6 +148,12 @@ def columns(order, width):
 class TestSumOverHeads(Statement):
     """thm-sum-over-heads: the output is a sum of maps of small rank, in any order."""
 
+    concludes = (
+        r"\sum_{h} O_h W_{O,h} = \sum_{h} A_h\, X\, W_{V,h} W_{O,h}",
+        "has rank at most $d_v$",
+        r"any rank up to $\min(H d_v, d_{\text{model}})$",
+        "the output stays what it was",
+    )
     hypotheses = {
         "the heads change places in $W_Q$, $W_K$ and $W_V$": Hypothesis(
             lambda c: c.orders[0] == c.orders[1] == c.orders[2],
@@ -239,6 +250,10 @@ class Strassen(Counted):
 class TestHeadCost(Statement):
     """thm-head-cost: the multiplications do not depend on the number of heads; the scores do."""
 
+    concludes = (
+        r"4\, T d_{\text{model}}^2 + 2\, T^2 d_{\text{model}}",
+        r"have $H\, T^2$ entries",
+    )
     hypotheses = {
         r"$d_k = d_v = d_{\text{model}} / H$": Hypothesis(
             lambda c: c.d_k == c.d_v == c.d_model / c.heads,

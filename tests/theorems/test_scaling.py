@@ -96,6 +96,10 @@ ONE_OF = turned(np.array([2, 0, 0]))  # uncorrelated, and far from independent
 class TestVarianceOfADotProduct(Statement):
     """thm-dot-product-variance: the variance is d_k times the product of the variances."""
 
+    concludes = (
+        r"$\mathbb{E}[q \cdot k] = 0$",
+        r"\operatorname{Var}(\query{q} \cdot \key{k}) = d_k\, \sigma_q^2\, \sigma_k^2",
+    )
     hypotheses = {
         "A (between)": Hypothesis(
             lambda c: independent(c.q, c.k),
@@ -157,6 +161,11 @@ class TestVarianceOfADotProduct(Statement):
 class TestMeansThatAreNotZero(Statement):
     """thm-dot-product-means: the mean and the variance for independent entries with any means."""
 
+    concludes = (
+        r"\mathbb{E}[q \cdot k] = d_k\, \mu_q\, \mu_k",
+        r"d_k\, \sigma_k^2 \left(\sigma_q^2 + \mu_q^2\right)",
+        r"d_k\, \sigma_q^2\, \mu_k^2",
+    )
     # Every query meets every key.
     hypotheses = {
         "independent": Hypothesis(
@@ -214,6 +223,12 @@ def row(queries, keys):
 class TestRowsShareAQuery(Statement):
     """thm-rows-share-a-query: uncorrelated scores whose squares are correlated."""
 
+    concludes = (
+        r"\operatorname{Var}(s_j \mid q) = \sigma_k^2\, \lVert q \rVert^2",
+        r"\operatorname{Cov}(s_0, s_1) = 0",
+        r"\operatorname{Cov}(s_0^2, s_1^2) =",
+        r"\sigma_k^4 \operatorname{Var}\!\left(\lVert q \rVert^2\right)",
+    )
     hypotheses = {
         "all three together independent": Hypothesis(
             lambda c: independent(c.q, c.k0, c.k1),
@@ -295,6 +310,11 @@ def fresh(x, y, w_q, w_k):
 class TestScoresOfFreshWeights(Statement):
     """thm-scores-of-fresh-weights: fixed words, random matrices."""
 
+    concludes = (
+        r"$\sigma_q^2 = \sigma_W^2 \lVert x \rVert^2$ and $\sigma_k^2 =",
+        r"\sigma_W^2 \lVert y \rVert^2$",
+        r"= \sigma_W^4\, \lVert x \rVert^2\, \lVert y \rVert^2",
+    )
     hypotheses = {
         "independent": Hypothesis(
             lambda c: independent(*c.entries.T),
@@ -350,6 +370,11 @@ def jacobian(p):
 class TestSoftmaxJacobian(Statement):
     """thm-softmax-jacobian: diag(p) - p pᵀ, against differences with 60 digits."""
 
+    concludes = (
+        r"J_{ij} = \frac{\partial p_i}{\partial s_j} = p_i\, (\delta_{ij} - p_j)",
+        r"J = \operatorname{diag}(p) - p\, p^\top",
+        "$J$ is symmetric, and each of its rows and columns adds up to 0",
+    )
     hypotheses = {
         "finite scores": Hypothesis(
             lambda c: np.isfinite(c.scores).all(),
@@ -394,6 +419,10 @@ class TestSoftmaxJacobian(Statement):
 class TestBoundsOnTheJacobian(Statement):
     """thm-softmax-jacobian-norm: between max p(1 - p) and twice that, at most one half."""
 
+    concludes = (
+        "every entry of $J$ is at most $m$ in size",
+        r"m \le \lVert J \rVert_2 \le 2m \le \tfrac12",
+    )
     kind = "bound"
     hypotheses = {
         r"$p_0, \dots, p_{n-1} \ge 0$": Hypothesis(
@@ -445,6 +474,12 @@ class TestBoundsOnTheJacobian(Statement):
 class TestSaturation(Statement):
     """thm-saturation: what is left to the others bounds the whole Jacobian."""
 
+    concludes = (
+        r"\lVert J \rVert_2 \le 2 \varepsilon",
+        r"J_{ww} = \varepsilon (1 - \varepsilon)",
+        r"\varepsilon \le (n - 1)\, e^{-g}",
+        r"tends to 0 as $c \to \infty$",
+    )
     kind = "bound"
     hypotheses = {
         "finite scores": Hypothesis(
@@ -562,6 +597,11 @@ def gradients(d, n, spread, own, power, near, draws=20_000):
 class TestUnscaledGradient(Statement):
     """thm-unscaled-gradient: two effects cancel, so that the mean of the derivative stays."""
 
+    concludes = (
+        r"the probability of $D > \delta$ tends to 0",
+        r"$\mathbb{E}[D]$ tends to $\mathbb{E}[\max_j z_j]$",
+        r"$\mathbb{E}[D']$ tends to $\mathbb{E}\lVert J(z) \rVert_F$",
+    )
     kind = "limit"
     hypotheses = {
         r"$n \ge 2$": Hypothesis(
@@ -614,6 +654,7 @@ class TestUnscaledGradient(Statement):
 class TestSampleVarianceOfScores(Statement):
     """thm-sample-variance-of-scores: its mean is (1 - 1/n) times the variance."""
 
+    concludes = (r"has the mean $\left(1 - \frac1n\right) v$",)
     hypotheses = {
         "the same mean": Hypothesis(
             lambda c: len(set(means(c.scores))) == 1, without=Case(scores=np.array([[0, 2]]))
@@ -659,6 +700,13 @@ class TestSampleVarianceOfScores(Statement):
 class TestAlignedScores(Statement):
     """thm-aligned-scores: signal and noise of a dot product, and Chebyshev's bound."""
 
+    concludes = (
+        r"\mathbb{E}[\query{q} \cdot \key{k}] = \rho\, d_k, \qquad",
+        r"\sqrt{\operatorname{Var}(\query{q} \cdot \key{k})} = \sqrt{v\, d_k}",
+        r"has the mean $\rho$ and the variance $v / d_k$",
+        r"a probability of at most $v / (d_k\, \delta^2)$",
+        r"has the mean $\rho \sqrt{d_k}$ and the variance $v$",
+    )
     kind = "bound"
     hypotheses = {
         "independent of each other": Hypothesis(
@@ -739,6 +787,11 @@ def products(v):
 class TestVarianceOfACosine(Statement):
     """thm-variance-of-a-cosine: the mean square of a cosine is one over the width."""
 
+    concludes = (
+        r"$\mathbb{E}[\cos^2(q, k)] = 1 / d_k$",
+        "the cosine has mean 0, and $1/d_k$ is its variance",
+        "All three conditions on $u$ hold if",
+    )
     hypotheses = {
         "$q$ and $k$ be independent": Hypothesis(
             lambda c: independent(c.q, c.k),

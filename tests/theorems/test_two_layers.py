@@ -37,6 +37,10 @@ def followers(text):
 class TestInductionHeadCopies(Statement):
     """thm-induction-head-copies: followers of the last token get nearly all votes."""
 
+    concludes = (
+        r"at least $1 - (T - 1)\, e^{-g (1 - 6 e^{-g})}$ of the votes",
+        "tend to the fraction of the earlier $a$ that this token followed",
+    )
     kind = "bound"
     hypotheses = {
         "start, which occurs nowhere else": Hypothesis(
@@ -115,6 +119,10 @@ def text_of_five(order=(2, 0, 3, 1, 4), **changed):
 class TestOneLayerWithoutPositions(Statement):
     """thm-one-layer-no-positions: the same words before the same last word give the same row."""
 
+    concludes = (
+        "the result is the same",
+        "wrong for at least one of",
+    )
     hypotheses = {
         "one layer": Hypothesis(lambda c: c.layers == 1, without=text_of_five(layers=2)),
         "causal": Hypothesis(
@@ -236,6 +244,10 @@ SIGNS = [[0, 9, -9, 0], [0, 9, -9, 0], [-1, 9, -9, 0], [0, 9, -9, 0], [0, 9, -9,
 class TestOneHeadOneLayer(Statement):
     """thm-one-head-one-layer: no head is right on all of four texts."""
 
+    concludes = (
+        "in at least one of the four texts, the right one",
+        "does not get more votes than the other",
+    )
     kind = "existence"
     hypotheses = {
         "four different words": Hypothesis(

@@ -23,6 +23,11 @@ def in_windows(windows, words=10, **changed):
 class TestWindowsReach(Statement):
     """thm-windows-reach: layers see back the sum of their windows, and word 0 if it is kept."""
 
+    concludes = (
+        r"depends only on the words $i - r, \dots, i$",
+        "depends only on these words and word 0",
+        "is $(w + 1)^{-L}$",
+    )
     hypotheses = {
         r"word $i$ attends only to words $j$ with $i - w_\ell \le j \le i$": Hypothesis(
             lambda c: c.ahead == 0 and not c.everyone, without=in_windows((2, 1), ahead=1)
@@ -120,6 +125,10 @@ def of_a_prefix(p, n, words=7, **changed):
 class TestPrefixMask(Statement):
     """thm-prefix-mask: after the prefix, cutting first and computing first give the same."""
 
+    concludes = (
+        "$F(X)_{<n} = F(X_{<n})$",
+        "For $n < p$ this fails in general",
+    )
     hypotheses = {
         "a prefix mask of $p$ words": Hypothesis(
             lambda c: c.masked, without=of_a_prefix(3, 5, masked=False)

@@ -59,6 +59,10 @@ CYCLE, MIXED = [1, 2, 0, 3, 4], [4, 0, 2, 1, 3]
 class TestMovesAlong(Statement):
     """thm-moves-along: what moves along with the words is not noticed."""
 
+    concludes = (
+        r"F_{\Pi M \Pi^\top,\, \Pi B \Pi^\top}(\Pi X) = \Pi\, F_{M, B}(X)",
+        r"$F(\Pi X) = \Pi F(X)$ without mask and bias",
+    )
     hypotheses = {
         "maps that treat every row alike": Hypothesis(
             lambda c: np.ndim(c.rows) == 0,
@@ -131,6 +135,10 @@ def marked(length, **other):
 class TestMaskAlone(Statement):
     """thm-mask-alone: equal words stay equal; a marked first word can be counted from."""
 
+    concludes = (
+        "then all rows of the output are equal",
+        "row $t$ of the output is $u / (t + 1)$",
+    )
     hypotheses = {
         "causal self-attention": Hypothesis(
             lambda c: np.array_equal(c.mask, causal_mask(len(c.words))),
@@ -202,6 +210,13 @@ def frequencies(pairs, base=10000.0):
 class TestShiftIsRotation(Statement):
     """thm-shift-is-rotation: one matrix shifts every position, and products go by distance."""
 
+    concludes = (
+        r"p_{t+h} = p_t\, U_h",
+        r"by the angle $h \omega_n$ (clockwise",
+        "is orthogonal",
+        r"p_i \cdot p_j = \sum_n \cos\bigl((i - j)\, \omega_n\bigr)",
+        r"is $\sqrt{d_{\text{model}} / 2}$",
+    )
     neighbors = {
         r"turns pair $n$ by the angle $1.01\, h\, \omega_n$": {"angle": 1.01},
         r"$p_i \cdot p_j = \sum_n \cos\bigl(1.01\, (i - j)\, \omega_n\bigr)$": {"apart": 1.01},
@@ -254,6 +269,12 @@ def rotated(q, k, at, omega, *, key_omega=None, interleaved=False):
 class TestRotary(Statement):
     """thm-rotary: lengths stay, and a rotated score goes by the difference of positions, signed."""
 
+    concludes = (
+        r"\lVert q R_i \rVert = \lVert q \rVert",
+        r"(q R_i) \cdot (k R_j) = (q R_{i - j}) \cdot k",
+        r"(q R_i) \cdot (k R_j) = \sum_n \lVert q_n \rVert \lVert k_n \rVert \cos\bigl((i -",
+        r"j)\, \omega_n + \varphi_n\bigr)",
+    )
     hypotheses = {
         r"$R_t$ turn pair $n$ of the columns by the angle $t\,\omega_n$": Hypothesis(
             lambda c: np.array_equal(c.omega, c.key_omega),
@@ -323,6 +344,10 @@ def layouts(seed, pairs, **other):
 class TestTwoLayouts(Statement):
     """thm-two-layouts: neighbors and halves are a permutation of columns apart."""
 
+    concludes = (
+        r"R_t\, \Pi = \Pi\, R'_t",
+        r"with $W_Q \Pi$ and $W_K \Pi$ in each head, has the scores",
+    )
     hypotheses = {
         "the even columns of $x$ first and the odd ones after them": Hypothesis(
             lambda c: np.array_equal(c.sort, sorted_columns(len(c.sort))),
@@ -397,6 +422,10 @@ def far_away(far, *, m, D, T, near=0.0, **other):
 class TestLinearBias(Statement):
     """thm-linear-bias: far keys together stay below a bound, however many they are."""
 
+    concludes = (
+        r"together a weight of at most $e^{\Delta - mD}$",
+        "it is at most $e^{-mD}$",
+    )
     kind = "bound"
     hypotheses = {
         "$m > 0$": Hypothesis(
