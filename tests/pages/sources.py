@@ -50,7 +50,7 @@ def pages():
 
 
 LABEL = re.compile(
-    r"^:label: ((?:thm|ex)-\S+)$|^\$\$ \((eq-\S+)\)$|^ +name: (fig-\S+)$|^\((.+)\)=\n# ", re.M
+    r"^:label: ((?:thm|ex)-\S+)$|^\$\$ \((eq-\S+)\)$|^ +name: (fig-\S+)$|^\((.+)\)=\n#+ ", re.M
 )
 
 
