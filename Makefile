@@ -1,6 +1,6 @@
 # One command per task; continuous integration runs them, too.
 .DEFAULT_GOAL := help
-.PHONY: help book check-latex check-links check-site measure lighthouse pdf site test test-deep test-numpy test-peers test-project test-promises rehearse test-faults mutants bench lint format release reproduce serve examples lock clean
+.PHONY: help book check-latex check-links check-site measure lighthouse pdf site test test-deep test-numpy test-peers test-project test-promises rehearse test-faults mutants bench lint format release reproduce publish-check serve examples lock clean
 SHELL := /bin/bash
 VENV := .venv
 READY := $(VENV)/.ready
@@ -51,7 +51,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@.venv-numpy/bin/python -m pytest tests selfattn_ref --ignore=tests/pages --ignore=tests/project
 
 test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel
-	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py)
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py address.py)
 
 test-promises: $(READY) ## Break each promise of promises.yml in a copy, and require that its test notices
 	@$(PY) -m pytest -n auto --dist worksteal tests/project/promises.py
@@ -82,6 +82,9 @@ format: $(READY) ## Lay out the code as `make lint` wants it
 
 release: site ## Put what a release attaches into _build/release: archives, wheel, editions, checksums
 	@$(PY) -m press release
+
+publish-check: $(READY) ## Say what is still missing before the book can be published
+	@$(PY) -m press check
 
 reproduce: $(READY) $(BROWSER)/.ready ## Build the book twice, under conditions that must not matter, and compare every byte
 	@$(PY) -m press reproduce

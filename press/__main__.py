@@ -18,6 +18,7 @@ COMMANDS = {
     "site": "edition.published",
     "release": "edition.release",
     "publish": "edition.publish",
+    "check": "edition.check",
 }
 
 

@@ -13,7 +13,7 @@ from press.example.notebook import cells_of
 from press.example.sheets import of_example
 from press.example.spreadsheet import write_spreadsheets
 from press.lesson.notebook import written
-from press.site.addresses import base_of
+from press.site.addresses import base_of, elsewhere
 from press.site.archives import archive
 from press.site.citation import Work
 from press.site.library import FOLDER, build_wheel, install
@@ -61,12 +61,15 @@ def write_notebook(app: Sphinx, name: str, work: Work) -> None:
     path.write_text(written(cells, name.lower()), "utf-8")
 
 
-def buttons(name: str, *, runs: bool = True) -> str:
+def buttons(name: str, base: str = "", *, runs: bool = True) -> str:
     """Return links to the files of an example; only one that is in use has a notebook."""
     files = {"Notebook (.ipynb)": f"{name}.ipynb"} if runs else {}
     files |= {"JSON": f"{name}.json", "NumPy (.npz)": f"{name}.npz"}
     files |= {"safetensors": f"{name}.safetensors"}
     files |= {"Spreadsheet (.xlsx)": f"{name}.xlsx"} if of_example(name) else {}
     files |= {"Trace (JSON)": f"{name}.trace.json", "All examples (.zip)": ARCHIVE}
-    links = (f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items())
+    links = [f'<a href="../{FOLDER}/{to}" download>{what}</a>' for what, to in files.items()]
+    if base and runs:
+        there = elsewhere(base, f"{FOLDER}/{name}.ipynb")
+        links.insert(1, f'<a href="{there}">Run in the browser</a>')
     return f'<p class="buttons">{" ".join(links)}</p>'

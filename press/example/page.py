@@ -215,7 +215,7 @@ def page(
     return [
         *card(data, pages, found, base),
         *sheets.section_of(data),
-        raw(downloads.buttons(data["id"], runs=not data.get("withdrawn"))),
+        raw(downloads.buttons(data["id"], base, runs=not data.get("withdrawn"))),
         raw(checker.link(data["id"])),
         section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
         section(

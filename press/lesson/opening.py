@@ -11,6 +11,7 @@ from press.lesson.exercises import EXERCISES
 from press.lesson.folds import aside, is_folded
 from press.markup import raw
 from press.math.text import words
+from press.site.addresses import base_of, elsewhere, public_path
 from press.site.contents import is_lesson, level_of
 
 PROMISE = re.compile(r"You will (.+?)(?=\nYou need|\Z)", re.S)
@@ -79,5 +80,8 @@ def set_facts(app: Sphinx, doctree: nodes.document, page: str) -> None:
     if level := level_of(app.env, page):
         length = f" {level}, about {doctree['minutes']} minutes without the exercises"
         paragraph += [nodes.Text("\n"), nodes.strong("", "Level"), nodes.Text(length)]
-    link = raw(f'<a href="{page.rpartition("/")[2]}.ipynb" download>notebook</a>')
-    paragraph += [nodes.Text("\n"), nodes.strong("", "Run it"), nodes.Text(" as a "), link]
+    link = f'<a href="{page.rpartition("/")[2]}.ipynb" download>notebook</a>'
+    if base := base_of(app.config):
+        notebook = public_path(app, page).replace(".html", ".ipynb")
+        link += f' or <a href="{elsewhere(base, notebook)}">in the browser</a>'
+    paragraph += [nodes.Text("\n"), nodes.strong("", "Run it"), nodes.Text(" as a "), raw(link)]

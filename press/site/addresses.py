@@ -7,6 +7,7 @@ link names the file, SA016/index.html, so that a copy of the site on a disk work
 import html
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -29,6 +30,16 @@ def address(page: str) -> str:
 def base_of(config: Config) -> str:
     """Return the public address of the site; nothing as long as it has none."""
     return str(config.html_baseurl or "").rstrip("/")
+
+
+def sources_of(config: Config) -> str:
+    """Return the public address of the sources; nothing as long as they have none."""
+    return str(config.html_theme_options.get("repository_url", "")).rstrip("/")
+
+
+def elsewhere(base: str, notebook: str) -> str:
+    """Return where a browser runs a notebook of the site: JupyterLite, which fetches it."""
+    return f"https://jupyter.org/try-jupyter/lab/?fromURL={quote(f'{base}/{notebook}', safe='')}"
 
 
 def public_path(app: Sphinx, page: str) -> str:

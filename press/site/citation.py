@@ -6,11 +6,12 @@ import json
 import re
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import latexcodec  # noqa: F401  registers the codec
 from sphinx.application import Sphinx
 
-from press.site.addresses import base_of, public_path
+from press.site.addresses import base_of, public_path, sources_of
 from press.site.commit import released
 from press.site.rights import AUTHORS
 from selfattn_ref import __version__
@@ -29,6 +30,7 @@ class Work:
     is_released: bool = True  # or there may still be another text of this version
     at: str = ""  # the address below that of the site
     base: str = ""  # that of the site, once it is public
+    sources: str = ""  # and that of its sources
     title: str = ""  # none: the book as a whole
     page: str = ""  # the title of the page, of a statement
     example: str = ""  # the id, if it is one
@@ -59,6 +61,13 @@ class Work:
         return f"{self.title or self.book}{self.label and f', {self.label}'}"
 
     @property
+    def report(self) -> str:
+        """Return where one reports a mistake in it, if its sources have an address."""
+        where = f"{self.label or self.at or self.book}, version {self.version}"
+        form = f"{self.sources}/issues/new?template=wrong-number.yml&where={quote(where)}"
+        return form if self.sources else ""
+
+    @property
     def status(self) -> str:
         """Return what has to be said of the version, if it can still change."""
         return "" if self.is_released else "not yet released"
@@ -79,15 +88,15 @@ class Work:
         """Return a sentence for a list of references."""
         title, page = (
             t.replace("“", "‘").replace("”", "’")  # inside of quotation marks
-            for t in (self.title, self.page)
+            for t in (self.name, self.page)
         )
         stop = "" if title.endswith(("?", "!")) else "."
         container = f"“{page}”, {self.book}" if page else self.book
+        inside = "Worked example in " if self.example else "In " if self.title else ""
         parts = [
             f"{AUTHORS} ({self.date}).",
-            f"“{title}{stop}”" if title else "",
-            f"Worked example {self.example}." if self.example else "",
-            f"{'In ' if title else ''}{container}, version {self.edition}.",
+            f"“{title}{stop}”" if self.title else "",
+            f"{inside}{container}, version {self.edition}.",
             self.note,
             self.url,
         ]
@@ -101,19 +110,20 @@ class Work:
         book = rf"\emph{{{_tex(self.book)}}}"
         if self.page:
             book = f"``{_tex(self.page)}'', {book}"
-        inside = f"Worked example {self.example} of" if self.example else "In"
+        inside = "Worked example in" if self.example else "In"
         year, _, day = self.date.partition("-")
-        note = f"{{{_tex(self.note)}}}" if self.note else ""
+        # Where the digest may end a line: no column is as wide as its 64 digits.
+        note = re.sub(r"([0-9a-f]{16})(?=[0-9a-f])", r"\1 ", _tex(self.note))
         fields = {
             "author": f"{{{{{_tex(AUTHORS)}}}}}",
-            "title": f"{{{{{_tex(self.title or self.book)}}}}}",
+            "title": f"{{{{{_tex(self.name)}}}}}",
+            "type": "{dataset}" if self.example else "",
             "howpublished": f"{{{inside} {book}, version {self.edition}}}"
             if self.title
             else f"{{Version {self.edition}}}",
             "month": MONTHS[int(day[:2]) - 1] if day else "",
             "year": f"{{{year}}}",
-            # Where the digest may end a line: no column is as wide as its 64 digits.
-            "note": re.sub(r"([0-9a-f]{16})", r"\\allowbreak{}\1", note),
+            "note": f"{{{note}}}" if note else "",
             "url": f"{{{self.url}}}" if self.url else "",
         }
         lines = [f"  {name} = {text}," for name, text in fields.items() if text]
@@ -166,7 +176,9 @@ class Work:
             f'<details class="copied" name="cite"><summary>{name}</summary>{box(text)}</details>\n'
             for name, text in formats.items()
         )
-        return f'<div class="copied">{box(self.sentence())}</div>\n{folds}'
+        report = f'<p><a href="{html.escape(self.report)}">Report a mistake</a></p>\n'
+        report = report if self.report else ""
+        return f'<div class="copied">{box(self.sentence())}</div>\n{folds}{report}'
 
     def metadata(self) -> dict[str, str]:
         """Return what reference managers look for in the head of a page."""
@@ -191,6 +203,7 @@ def work_of(app: Sphinx, page: str, title: str) -> Work:
         is_released=bool(released()),
         at=public_path(app, page),
         base=base_of(app.config),
+        sources=sources_of(app.config),
         title="" if page == app.config.master_doc else title,
     )
 

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 from book.figures import palette
 from press.math.text import words
 from press.site import rights
-from press.site.addresses import base_of, public_path
+from press.site.addresses import EXAMPLE, base_of, public_path, sources_of
 from press.site.citation import work_of
 from press.site.commit import released
 from press.site.contents import (
@@ -78,6 +78,7 @@ def set_head(
     context["canonical"] = base and f"{base}/{public_path(app, page)}"
     context["social_card"] = f"{base}/_static/card.png"
     context["base"] = f"{base}/" if base and page == "404" else ""
+    context["edit"] = edited_at(app, page)
     context["paper"], context["ink"] = palette.PAPER, palette.INK
 
     def asset(name: str) -> str:
@@ -88,6 +89,15 @@ def set_head(
     named = app.env.titles.get(page)
     without_tags = html.unescape(re.sub(r"<[^>]+>", "", str(context.get("title"))))
     context["work"] = work_of(app, page, words(named) if named else without_tags)
+
+
+def edited_at(app: Sphinx, page: str) -> str:
+    """Return where one edits the source of a page, if people write it and it has an address."""
+    sources, branch = sources_of(app.config), app.config.html_theme_options.get("repository_branch")
+    written = (
+        page in app.env.found_docs and page.startswith("book/") and not EXAMPLE.fullmatch(page)
+    )
+    return f"{sources}/edit/{branch}/{page}.md" if sources and written else ""
 
 
 def describe(doctree: nodes.document | None) -> str:

@@ -35,11 +35,15 @@ UNUSED = {
 }
 
 
+OPTIONS = {"repository_url", "repository_branch"}  # of theme.toml
+
+
 def use_theme(app: Sphinx, config: Config) -> None:
-    """Choose the theme; Jupyter Book would add the options of another one."""
+    """Choose the theme; of Jupyter Book's options keep where the sources are."""
     config.html_theme = "theme"
     config.html_theme_path = ["book"]
-    config.html_theme_options = {}
+    options = config.html_theme_options
+    config.html_theme_options = {name: options[name] for name in options if name in OPTIONS}
     seams.disconnect(app, UNUSED)
 
 

@@ -35,7 +35,6 @@ from selfattn_ref.worked_examples._shell import (
 )
 
 _CITED = re.compile(r"(?P<id>[^@#]+)(@(?P<version>[^#]+))?#sha256:(?P<digest>[0-9a-f]{64})")
-_BREAK = re.compile(r"\\allowbreak *(\{\})?|\s")  # which a citation copied from BibTeX has
 _FILE = re.compile(r"(?P<id>SA\d{3})\b.*?(?P<kind>\.trace\.json|\.json|\.npz|\.safetensors)")
 MANIFEST = "manifest.json"
 GENERATED = "generated.json"
@@ -72,7 +71,7 @@ def _sha256(content: bytes) -> str:
 
 def verify(reference: str) -> int:
     """Say whether a citation names an example as it is, or whether files are those of ours."""
-    match = _CITED.fullmatch(_BREAK.sub("", reference))
+    match = _CITED.fullmatch(re.sub(r"[\\\s]", "", reference))  # as BibTeX or a printed line has it
     if match:
         return _verify_citation(match)
     path = Path(reference)

@@ -101,7 +101,11 @@ CITED = f"SA016@0.0.1#sha256:{load('SA016').digest}"
 class TestCitations:
     @pytest.mark.parametrize(
         "cited",
-        [CITED, CITED.replace("@0.0.1", ""), re.sub("([0-9a-f]{16})", r"\\allowbreak{}\1", CITED)],
+        [
+            CITED,
+            CITED.replace("@0.0.1", ""),
+            re.sub("([0-9a-f]{16})", r"\1 \n", CITED).replace("#", r"\#"),
+        ],
     )
     def test_the_digest_decides_whatever_the_version(self, run, cited):
         code, out, _ = run("verify", cited)

@@ -1,0 +1,54 @@
+"""Say what is still missing before the book can be published: `make publish-check`."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from press.site.commit import ROOT, commit
+from selfattn_ref import __version__
+
+BUILT = "_build/site"
+
+
+def missing(root: Path = ROOT) -> Iterator[str]:
+    """Yield a line for each thing that is missing, or does not fit the rest."""
+    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+    address = config["html"]["baseurl"]
+    if not address:
+        yield (
+            "_config.yml: html.baseurl, the public address of the site. Without it citations have "
+            "no link, pages no preview, search engines no list, and notebooks run only on a disk."
+        )
+    elif not re.fullmatch(r"https://[^\s?#]*[^\s?#/]", address):
+        yield f"_config.yml: html.baseurl is {address!r}, not https://… without / at the end."
+    if not config["repository"]["url"]:
+        yield (
+            "_config.yml: repository.url, the address of the sources. Without it no page says "
+            "where one mends it or reports a mistake."
+        )
+    cited = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
+    if cited["version"] != __version__:
+        yield f"CITATION.cff: version is {cited['version']}, that of the library {__version__}."
+    heading = f"## {__version__}, {cited.get('date-released')}"
+    if "date-released" not in cited:
+        yield "CITATION.cff: date-released, the day of the release."
+    elif heading not in (root / "CHANGELOG.md").read_text("utf-8").splitlines():
+        yield f"CHANGELOG.md: the heading {heading!r}, with the day of CITATION.cff."
+    if not list((root / BUILT).glob("*.pdf")):
+        yield f"{BUILT}: the site with its PDF. 'make release' makes it."
+    elif (root / BUILT / "commit.txt").read_text("utf-8").strip() != commit():
+        yield f"{BUILT}: is not of the last commit. 'make release' again."
+
+
+def main() -> int:
+    """Print what is missing; return 1 if anything is."""
+    lines = list(missing())
+    print("\n".join(lines) or "Nothing is missing: publish a release with this version as its tag.")
+    return bool(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""With a public address: what waits for one leads there. Run by `make test-project`."""
+
+import json
+from urllib.parse import parse_qs, urldefrag, urlsplit
+
+import pytest
+import yaml
+from lxml import html
+
+from press.edition.check import missing
+from press.site.addresses import elsewhere
+from press.site.library import WHEEL
+from tests.pages.sources import ROOT
+from tests.project.rebuilds import PAGES as BOOK
+from tests.project.small_books import rebuild, write
+
+SITE = "https://site.test/attention"
+SOURCES = "https://code.test/them/book"
+
+
+def configured(text):
+    """Return the settings of the book with addresses that stand in for ours."""
+    text = text.replace('baseurl: ""', f'baseurl: "{SITE}"')
+    text = text.replace('repository:\n  url: ""', f'repository:\n  url: "{SOURCES}"')
+    config = yaml.safe_load(text)
+    assert (config["html"]["baseurl"], config["repository"]["url"]) == (SITE, SOURCES)
+    return text
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("book")
+    write(folder, {name: (text, "") for name, text in BOOK.items()})
+    settings = folder / "_config.yml"
+    settings.write_text(configured(settings.read_text("utf-8")), "utf-8")
+    done = rebuild(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "_build" / "html"
+
+
+def page(site, name):
+    return html.parse(str(site / name)).getroot()
+
+
+def assert_there(site, address):
+    """Require that an address is one of this site, with its anchor."""
+    path, anchor = urldefrag(address)
+    assert path.startswith(f"{SITE}/"), address
+    name = path.removeprefix(f"{SITE}/")
+    file = site / (f"{name}index.html" if not name or name.endswith("/") else name)
+    assert file.is_file(), address
+    if anchor:
+        assert page(site, file).xpath(f"//*[@id='{anchor}']"), address
+
+
+PAGES = ["index.html", "concepts/first.html", "SA005/index.html"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_names_its_address_and_all_formats_of_citing_do(site, name):
+    root = page(site, name)
+    (canonical,) = root.xpath("//link[@rel='canonical']/@href")
+    assert_there(site, canonical)
+    assert canonical.removeprefix(SITE).strip("/") == name.removesuffix("index.html").strip("/")
+    assert root.xpath("//meta[@property='og:url']/@content") == [canonical]
+    assert root.xpath("//meta[@name='citation_public_url']/@content") == [canonical]
+    (data,) = root.xpath("//script[@type='application/ld+json']")
+    said = json.loads(data.text)
+    assert said["url"] == said["@id"] == canonical
+    for file in said.get("distribution", []):
+        assert_there(site, file["contentUrl"])
+    assert root.xpath("//link[@rel='cite-as']/@href") == [canonical]
+    texts = [one.text_content() for one in root.xpath("//details[@class='menu cite']//pre")]
+    assert len(texts) == 4
+    assert all(canonical in text for text in texts)
+
+
+def test_a_statement_is_cited_with_its_anchor(site):
+    root = page(site, "concepts/first.html")
+    texts = [one.text_content() for one in root.xpath("//div[@id='cite-thm-first']//pre")]
+    address = f"{SITE}/concepts/first.html#thm-first"
+    assert_there(site, address)
+    assert len(texts) == 4
+    assert all(address in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "name, what, where",
+    [
+        ("concepts/first.html", "//footer", "concepts/first.html"),
+        ("concepts/first.html", "//div[@id='cite-thm-first']", "thm-first"),
+        ("SA005/index.html", "//footer", "SA005"),
+    ],
+)
+def test_a_mistake_is_reported_with_a_form_that_knows_where(site, name, what, where):
+    (to,) = page(site, name).xpath(f"{what}//a[.='Report a mistake']/@href")
+    asked = parse_qs(urlsplit(to).query)
+    assert to.startswith(f"{SOURCES}/issues/new?")
+    assert asked["where"][0].startswith(f"{where}, version ")
+    form = ROOT / ".github" / "ISSUE_TEMPLATE" / asked["template"][0]
+    fields = yaml.safe_load(form.read_text("utf-8"))["body"]
+    assert "where" in {field.get("id") for field in fields}
+
+
+def test_a_page_is_edited_where_its_source_is(site):
+    (to,) = page(site, "concepts/first.html").xpath("//a[.='Edit this page']/@href")
+    source = to.removeprefix(f"{SOURCES}/edit/main/")
+    assert (site.parents[1] / source).read_text("utf-8") == BOOK["concepts/first"]
+    assert not page(site, "SA005/index.html").xpath("//a[.='Edit this page']")
+
+
+@pytest.mark.parametrize(
+    "name, notebook",
+    [
+        ("concepts/first.html", "concepts/first.ipynb"),
+        ("SA005/index.html", "examples/SA005.ipynb"),
+    ],
+)
+def test_a_notebook_runs_elsewhere_and_installs_from_here(site, name, notebook):
+    (to,) = page(site, name).xpath("//a[contains(@href, 'fromURL')]/@href")
+    assert to == elsewhere(SITE, notebook)
+    (address,) = parse_qs(urlsplit(to).query)["fromURL"]
+    assert_there(site, address)
+    cells = json.loads((site / notebook).read_text("utf-8"))["cells"]
+    assert any(f"pip install {SITE}/examples/{WHEEL}" in "".join(one["source"]) for one in cells)
+    assert_there(site, f"{SITE}/examples/{WHEEL}")
+
+
+def test_search_engines_get_a_list(site):
+    listed = html.fromstring((site / "sitemap.xml").read_bytes()).xpath("//loc/text()")
+    assert {f"{SITE}/SA005/", f"{SITE}/concepts/first.html"} <= set(listed)
+    for address in listed:
+        assert_there(site, address)
+
+
+def test_the_page_for_wrong_addresses_finds_home_from_any_depth(site):
+    assert page(site, "404.html").xpath("//base/@href") == [f"{SITE}/"]
+
+
+class TestPublishCheck:
+    @pytest.fixture
+    def sources(self, tmp_path):
+        for name in ("_config.yml", "CITATION.cff", "CHANGELOG.md"):
+            (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
+        return tmp_path
+
+    def test_it_names_what_is_missing(self, sources):
+        said = "\n".join(missing(sources))
+        assert "html.baseurl" in said
+        assert "repository.url" in said
+        assert "make release" in said
+
+    def test_what_is_there_is_not_named(self, sources):
+        settings = sources / "_config.yml"
+        settings.write_text(configured(settings.read_text("utf-8")), "utf-8")
+        said = "\n".join(missing(sources))
+        assert "_config.yml" not in said
+
+    @pytest.mark.parametrize(
+        "name, old, new, said",
+        [
+            (
+                "_config.yml",
+                'baseurl: ""',
+                'baseurl: "site.test/"',
+                "_config.yml: html.baseurl is 'site.test/'",
+            ),
+            ("CITATION.cff", "\nversion: ", "\nversion: 9", "CITATION.cff: version is 9"),
+            ("CITATION.cff", "date-released: 2", "date-released: 3", "CHANGELOG.md: the heading"),
+            ("CITATION.cff", "\ndate-released", "\nday", "CITATION.cff: date-released"),
+        ],
+    )
+    def test_what_does_not_fit_is_named(self, sources, name, old, new, said):
+        path = sources / name
+        text = path.read_text("utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new, 1), "utf-8")
+        assert any(line.startswith(said) for line in missing(sources))
