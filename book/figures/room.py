@@ -1,4 +1,4 @@
-"""A question to ask the room: the answers, right and wrong, are computed before the page names them."""
+"""A question to ask the room: its answers, right and wrong, are computed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,5 +25,5 @@ def ask(
     if not 3 <= len(set(answers.values())) == len(answers) <= 4:
         raise ValueError(f"a room chooses among three or four different answers, not {answers}")
     for letter, name in zip("abcd", order, strict=False):
-        say(**{f"room_{letter}": answers[name], f"room_{name}": letter.upper()})
+        say(digits, **{f"room_{letter}": answers[name], f"room_{name}": letter.upper()})
     return answers

@@ -9,7 +9,7 @@ from typing import Any
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from press.example.snippets import tested
-from press.lesson.notebook import install_cell
+from press.lesson.notebook import install_cell, terms
 from press.site.citation import Work
 from selfattn_ref.worked_examples import load, recipes
 
@@ -17,7 +17,8 @@ from selfattn_ref.worked_examples import load, recipes
 def cells_of(name: str, install: str, work: Work) -> Iterator[Any]:
     """Yield the cells of the notebook of an example."""
     example = load(name)
-    yield new_markdown_cell(f"# {name}: {example.title}\n\n{example.why}\n\n{work.url}".rstrip())
+    said = (f"# {name}: {example.title}", example.why, work.url, terms())
+    yield new_markdown_cell("\n\n".join(filter(None, said)))
     yield install_cell(install)
     yield new_code_cell(
         "import selfattn_ref\nfrom selfattn_ref.worked_examples import load\n\n"

@@ -21,19 +21,19 @@ from sphinx.util import logging
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 from sphinx_proof.nodes import proof_node
 
-from book.figures import palette
 from press import seams
+from press.lesson.picture import DRAWING, FOLDER, About, picture
 from press.lesson.statements import statement_name
 from press.markup import ancestors
 from press.math.mathml import ROLES
 from press.math.render import MACROS, wrapped
 from press.seams import STATEMENTS
 from press.site.addresses import base_of
-from press.site.citation import work_of
+from press.site.citation import Work, work_of
 from press.site.contents import is_lesson, question_of
-from press.site.library import install
+from press.site.library import WHEEL, install
+from press.site.rights import CODE, TEXT
 from press.site.sources import CHECKED_BY
-from press.site.theme import THEME
 
 logger = logging.getLogger(__name__)
 
@@ -41,24 +41,27 @@ logger = logging.getLogger(__name__)
 PRINTING = "np.set_printoptions(precision=4, suppress=True, linewidth=76)"
 SPECIAL = re.compile(r"([\\`*_$\[\]<])")
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
-DRAWING = re.compile(r'role="img" aria-label="(.*?)".*?(<svg class="figure-wide".*?</svg>)', re.S)
 SHEET = re.compile(r"<table data-matrix.*?</table>", re.S)
 LOOKS = re.compile(r"(?<=<t[dh]) [^>]*|(?<=<table) [^>]*|(?<=<thead) [^>]*")
+STUDENTS = "-for-students"  # in the name of the notebook that has no solutions
 ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are not TeX
-SIZE = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+ANSWERS = re.compile(r"data-(?:live|sheet|own)=")  # a figure that does
+# A sentence that tells a reader to press something, and what ends one.
+PRESSED = re.compile(r"\b([Pp]ress|[Dd]rag|[Tt]urn the dial)\b|^Turn it\.")
+SENTENCE = re.compile(r"(?<=[.?!)]) +(?=[*\[(A-Z])")
 SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
 
 
 class Writer:
     """Writes the cells of one page."""
 
-    def __init__(self, app: Sphinx, page: str) -> None:
-        self.app, self.page = app, page
+    def __init__(self, app: Sphinx, page: str, work: Work) -> None:
+        self.app, self.page, self.work = app, page, work
         self.base = base_of(app.config)
         self.cells: list[Any] = []
         self.text: list[str] = []
         self.attached: dict[str, dict[str, str]] = {}
-        self.solves = ""  # the number of the exercise, inside of a solution
+        self.solves = ""  # inside of a solution, what it is called
 
     # Text
 
@@ -112,9 +115,11 @@ class Writer:
         """Put the text so far into a cell; that of a solution, folded."""
         if self.text:
             if self.solves:
-                summary = f"<details>\n<summary>Solution of exercise {self.solves}</summary>"
+                summary = f"<details>\n<summary>{self.solves}</summary>"
                 self.text = [summary, *self.text, "</details>"]
             cell = new_markdown_cell("\n\n".join(self.text))
+            if self.solves:
+                cell.metadata["tags"] = ["solution"]
             if self.attached:
                 cell["attachments"] = self.attached
             self.cells.append(cell)
@@ -138,12 +143,12 @@ class Writer:
             case nodes.figure():
                 self.figure(node)
             case solution_node():
-                self.end()
                 exercise = seams.exercise(self.app.env, node["target_label"])
-                self.solves = self.number("exercise", exercise)
-                self.read(node[1:])
-                self.end()
-                self.solves = ""
+                self.solution(f"Solution of exercise {self.number('exercise', exercise)}", node[1:])
+            case nodes.admonition() if "room" in node["classes"]:  # its last part has the answers
+                self.say(f"**{self.inline(node[0])}**")
+                self.read(node[1:-1])
+                self.solution(self.inline(node[-1][0]), node[-1][1:])
             case exercise_node() | exercise_enumerable_node():
                 self.say(f"**Exercise {self.number('exercise', node)}.**")
                 self.read(node[1:])
@@ -163,13 +168,21 @@ class Writer:
                 else:
                     self.read(node.children)
 
+    def solution(self, name: str, found: Iterable[nodes.Node]) -> None:
+        """Write what answers a question into cells of its own."""
+        self.end()
+        self.solves = name
+        self.read(found)
+        self.end()
+        self.solves = ""
+
     def lines(self, node: nodes.Element) -> Iterator[str]:
         """Yield the lines of a block of text; none of one that only holds others."""
         match node:
             case nodes.paragraph() if CHECKED_BY.fullmatch(node.astext()):
                 pass
             case nodes.paragraph():
-                yield self.inline(node)
+                yield on_the_page(self.inline(node))
             case nodes.math_block():
                 number = self.number("displaymath", node)
                 formula = tex(wrapped(node.astext())) + (rf" \tag{{{number}}}" if number else "")
@@ -215,27 +228,38 @@ class Writer:
                 yield "|---" * len(entries) + "|"
 
     def figure(self, figure: nodes.figure) -> None:
-        """Attach a drawing, with its description and its caption; of a Sheet, write its tables."""
+        """Attach a drawing, with its description and its caption; of a Sheet, write its tables.
+
+        A drawing is also a file of its own. Of a figure that answers, a link leads to the page.
+        """
         text = "".join(raw.astext() for raw in figure.findall(nodes.raw))
-        drawing = DRAWING.search(text)
+        drawing, name = DRAWING.search(text), figure["ids"][0]
         caption = next(figure.findall(nodes.caption))
-        said = f"*Fig. {self.number('figure', figure)}.* {self.inline(caption)}"
+        number = f"Fig. {self.number('figure', figure)}."
+        said = f"*{number}* {self.inline(caption)}"
+        if ANSWERS.search(text):
+            page = self.app.builder.get_target_uri(self.page)
+            there = f"[the page]({self.base}/{page}#{name})" if self.base else f"the page, {page}"
+            said += f"\n\nThis is a still. The figure answers on {there}."
         if tables := SHEET.findall(text):
             self.say(*(LOOKS.sub("", table) for table in tables), said)
             return
         if drawing is None:
             logger.warning("a figure without a drawing", location=figure)
             return
+        alt = html.unescape(drawing[1])
+        about = About(f"{number} {caption.astext()}", alt, self.work.sentence())
+        drawn, path = picture(drawing[2], about), Path(self.app.outdir, FOLDER, f"{name}.svg")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(drawn, "utf-8")
         if text.startswith('<div class="drawing plot"'):  # running the cell draws it anew
-            data = {"image/svg+xml": picture(drawing[2]), "text/plain": html.unescape(drawing[1])}
+            data = {"image/svg+xml": drawn, "text/plain": alt}
             self.cells[-1].outputs.append(new_output("display_data", data=data))
             self.say(said)
             return
-        name = f"{figure['ids'][0]}.svg"
-        coded = base64.b64encode(picture(drawing[2]).encode()).decode()
-        self.attached[name] = {"image/svg+xml": coded}
-        alt = SPECIAL.sub(r"\\\1", html.unescape(drawing[1]))
-        self.say(f"![{alt}](attachment:{name})", said)
+        alt, coded = SPECIAL.sub(r"\\\1", alt), base64.b64encode(drawn.encode()).decode()
+        self.attached[path.name] = {"image/svg+xml": coded}
+        self.say(f"![{alt}](attachment:{path.name})", said)
 
     def output(self, block: nodes.literal_block) -> Any:
         """Return what a cell has printed, or the value that it ends with."""
@@ -262,7 +286,7 @@ class Writer:
         if self.solves:
             folded = {"source_hidden": True, "outputs_hidden": True}
             code.metadata.update(tags=["solution"], jupyter=folded)
-            code.source = f"# Solution of exercise {self.solves}\n{code.source}"
+            code.source = f"# {self.solves}\n{code.source}"
         self.cells.append(code)
 
 
@@ -273,39 +297,28 @@ def tex(formula: str) -> str:
     return ROLE.sub("", formula).strip()
 
 
-def picture(drawing: str) -> str:
-    """Return a drawing as a file of its own: with its looks, and on paper."""
-    colors = palette.GROUNDS | palette.TEXT | palette.LINES | palette.ROLES
-    looks = re.sub(r"/\*.*?\*/|@[^{]*\{(?:[^{}]*\{[^}]*\})*\s*\}", "",
-                   (THEME / "figures.css").read_text("utf-8"), flags=re.S)  # fmt: skip
-    rules = [
-        " ".join(rule.replace(".drawing ", "").split())
-        for rule in re.findall(r"[^{}]+\{[^}]*\}", looks)
-        if rule.strip().startswith(".drawing ") and "figure-" not in rule
-    ]
-    style = re.sub(
-        r"var\(--(\w+)\)", lambda m: colors[m[1]].light if m[1] in colors else "", "".join(rules)
-    )
-    style = style.replace(
-        "font-family: ;", 'font-family: "Source Sans 3", Helvetica, Arial, sans-serif;'
-    )
-    # Another face is wider than the book's, so there is some paper around the drawing.
-    width, height = (float(n) for n in SIZE.findall(drawing)[0])
-    size = f"{width + 48:g} {height + 16:g}"
-    ground = f'<rect x="-28" y="-8" width="100%" height="100%" fill="{palette.PAPER.light}"/>'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-28 -8 {size}" '
-        f'width="{width + 48:g}" font-size="14"><style>{style}</style>{ground}'
-        f"{drawing.partition('>')[2]}"
-    )
+def on_the_page(text: str) -> str:
+    """Say of the sentences of a paragraph where there is something to press."""
+    found, pressed = [], False
+    for sentence in SENTENCE.split(text):
+        before, pressed = pressed, bool(PRESSED.search(sentence))
+        where = r"\1On the page: " if pressed and not before else r"\1"
+        found.append(re.sub(r"^(\(?)", where, sentence))
+    return " ".join(found)
 
 
 def install_cell(line: str) -> Any:
     """Return the cell that installs the library, with which every notebook begins."""
+    beside = "" if "://" in line else f"# put {WHEEL} beside this notebook, then\n"
     return new_code_cell(
-        "# Once, where it is not installed: remove the first two characters of the next line.\n"
-        f"# %{line}"
+        f"# Once, where it is not installed:\n{beside}"
+        f"# remove the first two characters of the next line.\n# %{line}"
     )
+
+
+def terms() -> str:
+    """Say on which terms one may use a notebook."""
+    return f"Text and figures: [{TEXT.name}]({TEXT.address}). Code: [{CODE.name}]({CODE.address})."
 
 
 def written(cells: Sequence[Any], name: str) -> str:
@@ -313,19 +326,20 @@ def written(cells: Sequence[Any], name: str) -> str:
     for number, cell in enumerate(cells):
         cell["id"] = f"{name}-{number}"[-64:]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    rights = {"text": TEXT.address, "code": CODE.address}
+    notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel, "license": rights})
     nbformat.validate(notebook)
     return str(nbformat.writes(notebook)) + "\n"
 
 
 def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
     """Return the cells of the notebook of a lesson."""
-    writer = Writer(app, page)
     top = next(doctree.findall(nodes.section))
     work = work_of(app, page, top[0].astext())
+    writer = Writer(app, page, work)
     writer.read(top[:1])
     question = question_of(app.env, page)
-    writer.say(question and f"*{question}*", work.sentence())
+    writer.say(question and f"*{question}*", work.sentence(), terms())
     writer.end()
     plots = any("matplotlib" in part.astext() for part in doctree.findall(nodes.literal_block))
     writer.cells += [
@@ -340,9 +354,12 @@ def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
 
 
 def write(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Put the notebook of a lesson beside its page."""
+    """Put the notebook of a lesson beside its page, and one without solutions."""
     if not is_lesson(page):
         return
-    path = Path(app.outdir, app.builder.get_target_uri(page)).with_suffix(".ipynb")
+    path = Path(app.outdir, app.builder.get_target_uri(page)).with_suffix("")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(written(cells_of(app, doctree, page), page.rpartition("/")[2]), "utf-8")
+    cells = cells_of(app, doctree, page)
+    unsolved = [cell for cell in cells if "solution" not in cell.metadata.get("tags", ())]
+    for name, chosen in ((path.name, cells), (f"{path.name}{STUDENTS}", unsolved)):
+        path.with_name(f"{name}.ipynb").write_text(written(chosen, path.name), "utf-8")

@@ -9,12 +9,19 @@ from sphinx_proof.nodes import proof_node
 
 from press.lesson.exercises import EXERCISES
 from press.lesson.folds import aside, is_folded
+from press.lesson.notebook import STUDENTS
 from press.markup import raw
 from press.math.text import words
 from press.site.addresses import base_of, elsewhere, public_path
 from press.site.contents import is_lesson, level_of
+from press.site.library import FOLDER, WHEEL
 
 PROMISE = re.compile(r"You will (.+?)(?=\nYou need|\Z)", re.S)
+# What loads its script; without scripts, it is not shown.
+LECTURE = (
+    '<span class="scripted">\n<strong>Teach it</strong> '
+    '<button type="button" class="lecture">as a lecture</button>, one figure after another</span>'
+)
 SKIPPED = (aside, proof_node, *EXERCISES, solution_node)
 
 
@@ -80,8 +87,20 @@ def set_facts(app: Sphinx, doctree: nodes.document, page: str) -> None:
     if level := level_of(app.env, page):
         length = f" {level}, about {doctree['minutes']} minutes without the exercises"
         paragraph += [nodes.Text("\n"), nodes.strong("", "Level"), nodes.Text(length)]
-    link = f'<a href="{page.rpartition("/")[2]}.ipynb" download>notebook</a>'
-    if base := base_of(app.config):
-        notebook = public_path(app, page).replace(".html", ".ipynb")
-        link += f' or <a href="{elsewhere(base, notebook)}">in the browser</a>'
-    paragraph += [nodes.Text("\n"), nodes.strong("", "Run it"), nodes.Text(" as a "), raw(link)]
+    run = [nodes.Text("\n"), nodes.strong("", "Run it"), nodes.Text(" as a ")]
+    paragraph += [*run, raw(ways_to_run(public_path(app, page), base_of(app.config)))]
+    if "first" in str(app.env.metadata[page].get("paths", "")).split():
+        paragraph += raw(LECTURE)
+
+
+def ways_to_run(path: str, base: str) -> str:
+    """Return links to the notebooks of a lesson, and to the library that they need."""
+    stem = path.removesuffix(".html")
+    name = stem.rpartition("/")[2]
+    files = {"notebook": f"{name}.ipynb", "one without solutions": f"{name}{STUDENTS}.ipynb"}
+    files["library"] = f"{'../' * stem.count('/')}{FOLDER}/{WHEEL}"
+    whole, unsolved, wheel = (f'<a href="{to}" download>{what}</a>' for what, to in files.items())
+    if base:  # where they find the library
+        there = f'<a href="{elsewhere(base, f"{stem}.ipynb")}">in the browser</a>'
+        return f"{whole} (or {unsolved}), or {there}"
+    return f"{whole} (or {unsolved}), with the {wheel} beside it"

@@ -6,13 +6,14 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 
-from press.lesson.notebook import Writer, picture, tex
+from press.lesson.notebook import Writer, on_the_page, tex
+from press.lesson.picture import About, picture
 
 
 def writer(base=""):
     builder = SimpleNamespace(get_target_uri=lambda page: "causal/masking.html")
     config = SimpleNamespace(html_baseurl=base)
-    return Writer(SimpleNamespace(builder=builder, config=config), "book/causal/masking")
+    return Writer(SimpleNamespace(builder=builder, config=config), "book/causal/masking", None)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +54,27 @@ def test_a_list_keeps_what_belongs_to_an_item():
     assert "\n".join(sheet.lines(found)).strip() == "- One\n\n  $$\n  x\n  $$"
 
 
-def test_a_picture_names_its_own_colors():
-    drawn = picture('<svg class="figure-wide" viewBox="0 0 9 9"><path class="query"/></svg>')
-    assert ET.fromstring(drawn).get("viewBox") == "-28 -8 57 25"
+def test_a_picture_names_its_own_colors_and_whose_it_is():
+    about = About("Fig. 1. a < b", "What is seen.", "Authors (2026). A book.")
+    drawn = picture('<svg class="figure-wide" viewBox="0 0 9 9"><path class="query"/></svg>', about)
+    tree = ET.fromstring(drawn)
+    assert tree.get("viewBox") == "-28 -8 57 25"
     assert ".query { color: #" in drawn
     assert "var(" not in drawn
+    texts = {one.tag.rpartition("}")[2]: one.text for one in tree.iter()}
+    assert (texts["title"], texts["desc"], texts["source"]) == about
+    (license,) = tree.iter("{http://creativecommons.org/ns#}license")
+    assert [*license.attrib.values()] == ["https://creativecommons.org/licenses/by/4.0/"]
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("Look. Press *Run*. Then drag it.", "Look. On the page: Press *Run*. Then drag it."),
+        ("(There you can press it.) See?", "(On the page: There you can press it.) See?"),
+        ("Turn it. Then turn the dial.", "On the page: Turn it. Then turn the dial."),
+        ("We compress it, and turn it down.", "We compress it, and turn it down."),
+    ],
+)
+def test_what_can_only_be_pressed_on_the_page_says_so(text, said):
+    assert on_the_page(text) == said

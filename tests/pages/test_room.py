@@ -9,9 +9,13 @@ import pytest
 import book.figures.room as room
 from tests.pages.sources import cells, lessons, relative
 
-FIRST = [page for page in lessons() if re.search(r"^paths:.* first\b", page.read_text("utf-8"), re.M)]
+FIRST = [
+    page for page in lessons() if re.search(r"^paths:.* first\b", page.read_text("utf-8"), re.M)
+]
 EVERY_FIRST = pytest.mark.parametrize("page", FIRST, ids=relative)
-BLOCK = re.compile(r"^::::\{admonition\} Ask the room\n:class: room\n:name: (\S+)-room\n(.*?)^::::$", re.M | re.S)
+BLOCK = re.compile(
+    r"^::::\{admonition\} Ask the room\n:class: room\n:name: (\S+)-room\n(.*?)^::::$", re.M | re.S
+)
 GLUE = re.compile(r"\{glue:text\}`(room_\w+)`")
 
 root = 4 / sqrt(2)  # a score of 4, scaled for keys of two numbers
@@ -28,56 +32,85 @@ def loss(last):
 # By hand: the answer that is right, and what each slip makes of the question.
 ANSWERS = {
     "concepts/embeddings": {
-        "right": 3 / 5 - -2 / 5, "moves_one_sentence": 3 / 5 + 3 / 5, "both_grow": 3 / 5 + 4 / 5, "not_divided": 2 / 5 + 1 + 3 / 5,
+        "right": 3 / 5 - -2 / 5,
+        "moves_one_sentence": 3 / 5 + 3 / 5,
+        "both_grow": 3 / 5 + 4 / 5,
+        "not_divided": 2 / 5 + 1 + 3 / 5,
     },
     "concepts/similarity": {
-        "right": 1 / sqrt(2), "old_length": 4 / 2 / sqrt(2), "old_product": 2 / 4 / sqrt(2), "bank_alone": 4 / sqrt(2),
+        "right": 1 / sqrt(2),
+        "old_length": 4 / 2 / sqrt(2),
+        "old_product": 2 / 4 / sqrt(2),
+        "bank_alone": 4 / sqrt(2),
     },
     "concepts/mixing-words": {
-        "right": 1 / (2 * e**2 + 1), "exponential_left_out": 0, "powers_of_two": 1 / 9, "plain_average": 1 / 3,
+        "right": 1 / (2 * e**2 + 1),
+        "exponential_left_out": 0,
+        "powers_of_two": 1 / 9,
+        "plain_average": 1 / 3,
     },
     "concepts/all-at-once": {
-        "right": 1 / (1 + e**2), "weights_transposed": e / (1 + e), "exponential_left_out": 2 / 6, "plain_average": 1 / 2,
+        "right": 1 / (1 + e**2),
+        "weights_transposed": e / (1 + e),
+        "exponential_left_out": 2 / 6,
+        "plain_average": 1 / 2,
     },
     "concepts/why-parameters": {
-        "right": loss(1) - loss(0), "straight_line": 100 * (loss(1) - loss(0.99)), "all_of_it": loss(1),
+        "right": loss(1) - loss(0),
+        "straight_line": 100 * (loss(1) - loss(0.99)),
+        "all_of_it": loss(1),
     },
     "concepts/queries-keys-values": {
         "right": (4 * exp(root) + 1) / (exp(root) + 4),
         "one_vector_for_both": (4 * exp(2 * root) + 1) / (exp(2 * root) + 4),
         "keys_as_values": 2 * exp(root) / (exp(root) + 4),
-        # the query (2, 2) meets the values (1, 1) and (0, 4): scores of 4 and 8; of the keys, one has water
+        # the query (2, 2) meets the values (1, 1) and (0, 4), with scores of 4 and 8
         "keys_and_values_swapped": 2 * exp(2 * root) / (exp(2 * root) + exp(root) + 3),
     },
     "concepts/attention-equation": {
-        "right": exp(4) / (exp(4) + 4), "root_cancels": exp(root) / (exp(root) + 4),
-        "root_left_out": exp(2) / (exp(2) + 4), "not_scaled": exp(8) / (exp(8) + 4),
+        "right": exp(4) / (exp(4) + 4),
+        "root_cancels": exp(root) / (exp(root) + 4),
+        "root_left_out": exp(2) / (exp(2) + 4),
+        "not_scaled": exp(8) / (exp(8) + 4),
     },
     "causal/masking": {
-        "right": e / (1 + 2 * e), "mask_after_softmax": e / (2 + 2 * e + e**2),
-        "hidden_scores_are_zero": e / (3 + 2 * e), "exponential_left_out": 1 / 2,
+        "right": e / (1 + 2 * e),
+        "mask_after_softmax": e / (2 + 2 * e + e**2),
+        "hidden_scores_are_zero": e / (3 + 2 * e),
+        "exponential_left_out": 1 / 2,
     },
-    "causal/generating": {"right": 7, "only_the_new_key": 1, "row_and_column": 13, "from_scratch": 49},
+    "causal/generating": {
+        "right": 7,
+        "only_the_new_key": 1,
+        "row_and_column": 13,
+        "from_scratch": 49,
+    },
     "causal/perplexity": {
-        "right": 4, "bits_for_perplexity": (log2(2) + log2(8)) / 2,
-        "mean_of_the_probabilities": 2 / (1 / 2 + 1 / 8), "mean_of_the_reciprocals": (2 + 8) / 2,
+        "right": 4,
+        "bits_for_perplexity": (log2(2) + log2(8)) / 2,
+        "mean_of_the_probabilities": 2 / (1 / 2 + 1 / 8),
+        "mean_of_the_reciprocals": (2 + 8) / 2,
     },
     "beyond/many-heads": {
-        "right": exp(root) / (exp(root) + 2), "not_scaled": exp(4) / (exp(4) + 2),
-        "root_of_model_width": exp(2) / (exp(2) + 2), "softmax_over_heads_too": exp(root) / (2 * exp(root) + 4),
+        "right": exp(root) / (exp(root) + 2),
+        "not_scaled": exp(4) / (exp(4) + 2),
+        "root_of_model_width": exp(2) / (exp(2) + 2),
+        "softmax_over_heads_too": exp(root) / (2 * exp(root) + 4),
     },
     "beyond/learning": {
-        "right": 1 - 4 * steep * 2 * first * (1 - first), "right_already": 1,
-        "step_of_one_length": 2, "weight_still_level": 1 - 4 * steep * 2 / 4,
+        "right": 1 - 4 * steep * 2 * first * (1 - first),
+        "right_already": 1,
+        "step_of_one_length": 2,
+        "weight_still_level": 1 - 4 * steep * 2 / 4,
     },
-}  # fmt: skip
+}
 
 
 @EVERY_FIRST
 def test_each_answer_is_what_its_way_leads_to(page, monkeypatch, capsys):
     """Run the page up to its question."""
     known, names = {}, {}
-    monkeypatch.setattr(room, "say", lambda **said: known.update(said))
+    monkeypatch.setattr(room, "say", lambda digits, **said: known.update(said))
     for cell in cells(page.read_text("utf-8")):
         if "raises-exception" not in cell.tags:
             exec(cell.code, names)

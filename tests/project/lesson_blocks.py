@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup, Tag
 
+from press.site.library import WHEEL
 from tests.project.small_books import HEADER
 
 LESSON = """
@@ -92,9 +93,13 @@ class TestLesson:
         names = [b.text for b in main.select(".facts strong")]
         assert names == ["You will", "You need", "Level", "Run it"]
         assert main.select_one(".facts").text.endswith(
-            "Level 2–3, about 5 minutes without the exercises\nRun it as a notebook"
+            "Level 2–3, about 5 minutes without the exercises\n"
+            "Run it as a notebook (or one without solutions), with the library beside it"
         )
-        assert (site / "concepts" / main.select_one(".facts a:last-child")["href"]).is_file()
+        *notebooks, wheel = (a["href"] for a in main.select(".facts a[download]"))
+        assert notebooks == ["second.ipynb", "second-for-students.ipynb"]
+        assert all((site / "concepts" / name).is_file() for name in notebooks)
+        assert wheel == f"../examples/{WHEEL}"
 
     def test_a_statement_has_its_title_and_a_link_to_its_test(self, site):
         head = read(site, "concepts/first.html").select_one("#thm-first p.head")

@@ -194,7 +194,7 @@ class TestNotebook:
     def test_its_code_is_that_of_the_page(self, name):
         install, printing, *cells = (cell.source for cell in code_of(name))
         plots = any("import matplotlib" in cell for cell in cells)
-        assert install.splitlines()[1] == f"# %pip install ./{WHEEL}" + " matplotlib" * plots
+        assert install.splitlines()[-1] == f"# %pip install ./{WHEEL}" + " matplotlib" * plots
         assert printing.endswith("linewidth=76)")
         code = [re.sub(r"\A# Solution of exercise [\d.]+\n", "", cell) for cell in cells]
         assert code == [lines for lines, _ in cells_of(name)]
@@ -226,7 +226,10 @@ class TestNotebook:
                 drawings.append(plot.data["image/svg+xml"])
         assert [label for label in labels if label in attached] == attached
         assert len(drawings) == len(labels)
+        folder = SITE / "figures"
+        assert drawings == [(folder / f"{label}.svg").read_text("utf-8") for label in labels]
         for drawing in drawings:
+            assert "creativecommons.org/licenses/by/4.0/" in drawing
             assert ET.fromstring(drawing).tag == "{http://www.w3.org/2000/svg}svg"
             assert "var(" not in drawing
 
@@ -244,8 +247,37 @@ class TestNotebook:
     def test_solutions_are_marked(self):
         cells = notebook("causal/masking").cells
         marked = [cell for cell in cells if "solution" in cell.metadata.get("tags", ())]
-        assert len(marked) == 5
-        assert all(cell.source.startswith("# Solution of exercise ") for cell in marked)
-        folded = [cell for cell in cells if cell.source.startswith("<details>\n<summary>Solution")]
-        assert len(folded) == 5
-        assert all(cell.source.endswith("</details>") for cell in folded)
+        code, text = ([c for c in marked if c.cell_type == kind] for kind in ("code", "markdown"))
+        assert len(code) == 5
+        assert all(cell.source.startswith("# Solution of exercise ") for cell in code)
+        assert all(re.match("<details>\n<summary>(Sol|Who)", cell.source) for cell in text)
+        assert all(cell.source.endswith("</details>") for cell in text)
+        assert len(text) == sum("<details>" in cell.source for cell in cells) == 6
+
+    @EVERY_LESSON
+    def test_that_for_students_has_all_but_what_answers_a_question(self, name):
+        own = [cell.source for cell in notebook(f"{name}-for-students").cells]
+        full = [cell.source for cell in notebook(name).cells]
+        assert [source for source in full if source in own] == own
+        left_out = [source for source in full if source not in own]
+        solution = re.compile(r"# Solution of|<details>\n<summary>(Solution|Who answers)")
+        assert left_out == [source for source in full if solution.match(source)] != []
+        text = "\n".join(own)
+        for folded in page_of(name).select("details.solution p, .room details p"):
+            sentence = folded.get_text().split(". ")[0]
+            assert len(sentence) < 40 or sentence not in text
+
+    @EVERY_LESSON
+    def test_it_says_on_which_terms_and_where_there_is_something_to_press(self, name):
+        notebooks = [notebook(name), notebook(f"{name}-for-students")]
+        for one in notebooks:
+            assert "[CC BY 4.0](https://creativecommons.org/" in one.cells[0].source
+            assert one.metadata.license["text"].startswith("https://creativecommons.org/")
+        for cell in notebooks[0].cells:
+            for line in cell.source.splitlines() if cell.cell_type == "markdown" else ():
+                if re.search(r"\b(Press|Drag)\b", line):
+                    assert "On the page: " in line
+        live = page_of(name).select("figure :is([data-live], [data-sheet], [data-own])")
+        text = "\n".join(cell.source for cell in notebooks[0].cells)
+        there = text.count("This is a still. The figure answers on the page, ")
+        assert there == len({one.find_parent("figure")["id"] for one in live})
