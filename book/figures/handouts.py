@@ -5,6 +5,10 @@ from html import escape
 from typing import NamedTuple
 
 from book.figures.glue import number
+from selfattn_ref import __version__
+
+LICENSE = "CC BY 4.0"
+SOURCE = f"From “Self-attention, computed”, version {__version__}, {LICENSE}."
 
 
 class Blank(str):
@@ -64,7 +68,7 @@ class Handout:
         name = "" if solved else '<p class="name">Name</p>'
         return (
             f'<section class="sheet"><div class="top"><h2>{title}</h2>{name}</div><ol>{steps}</ol>'
-            f'<p class="source">Self-attention, computed. {escape(self.source)}</p></section>'
+            f'<p class="source">{SOURCE} {escape(self.source)}</p></section>'
         )
 
 

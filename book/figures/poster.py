@@ -5,6 +5,7 @@ from html import escape
 
 import numpy as np
 
+from book.figures.handouts import SOURCE
 from book.figures.sheet import Sheet, shown
 from selfattn_ref.worked_examples import WorkedExample
 
@@ -44,7 +45,7 @@ class Poster:
             f'<p class="lead">{escape(self.lead)}</p>'
             f'<div class="drawn">{self.sheet.still()}<ul class="legend">{legend}</ul></div>'
             f'<div class="read"><ol>{reading}</ol>{self._answered()}</div>'
-            f'<p class="note">Self-attention, computed. Worked example {example.id}, '
+            f'<p class="note">{SOURCE} Worked example {example.id}, '
             f"“{escape(example.title)}”, in the book at {example.id}/. To cite: "
             f"<span>{escape(example.citation)}</span></p></section>"
         )

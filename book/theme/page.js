@@ -31,7 +31,7 @@ const bookPage = {
   }),
 };
 {
-  const { make, copy, boxes } = bookPage, root = document.documentElement;
+  const { make, copy, boxes } = bookPage, root = document.documentElement, own = document.currentScript.src;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   try {
     if (localStorage.theme) root.dataset.theme = localStorage.theme;
@@ -132,6 +132,15 @@ const bookPage = {
     addEventListener("keydown", (event) => { if (event.key === "Escape") { clearTimeout(later); hide(); } });
   }
 
+  // A lecture is fetched when one asks for it, or the address does.
+  function lecture(button) {
+    button.onclick = () => {
+      button.onclick = () => bookLecture.open();
+      document.head.append(make("script", { src: new URL("lecture.js", own) }));
+    };
+    if (location.search === "?lecture") button.click();
+  }
+
   // What an address names inside of a fold is unfolded and brought into view.
   function unfold() {
     let name = "";
@@ -144,6 +153,7 @@ const bookPage = {
   addEventListener("DOMContentLoaded", () => {
     const all = (selector) => [...document.querySelectorAll(selector)];
     all(".theme").forEach(themes);
+    all(".lecture").forEach(lecture);
     all(".id-link").forEach(tells);
     if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre, .copied > code").forEach(copies);
     for (const box of all("pre, .math-scroll, .table, .strip")) boxes.observe(box);

@@ -63,10 +63,10 @@ def write_assets(app: Sphinx) -> None:
     sheets = [font_faces_css(), css_variables(), *sheets]
     text = re.sub(r"/\*.*?\*/|^ +", "", "\n".join(sheets), flags=re.S | re.M)
     (static / "page.css").write_text(re.sub(r"\n+", "\n", text), encoding="utf-8")
-    for name in ("page.js", "search.js", "cards.js"):
+    for name in ("page.js", "search.js", "cards.js", "lecture.js"):
         copy_script(THEME / name, static / name)
-    shutil.copyfile(THEME / "cards.css", static / "cards.css")
-    shutil.copyfile(THEME / "favicon.svg", static / "favicon.svg")
+    for name in ("cards.css", "lecture.css", "favicon.svg"):
+        shutil.copyfile(THEME / name, static / name)
     # Who publishes several versions side by side names them here: press/edition/publish.py.
     (static / "versions.js").write_text("", encoding="utf-8")
     shutil.copyfile(ROOT / "LICENSE", static / "LICENSE.txt")

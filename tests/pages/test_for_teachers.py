@@ -5,7 +5,12 @@ import re
 import pytest
 from docutils import nodes
 
+from book.figures.handouts import SOURCE, Handout
+from press.example.snippets import ATTENTION
 from press.lesson.opening import minutes
+from press.site.rights import TEXT as TERMS
+from selfattn_ref import __version__
+from selfattn_ref.worked_examples import load
 from tests.pages.sources import BOOK
 
 TEXT = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
@@ -40,3 +45,16 @@ def test_an_output_in_two_forms_takes_the_time_of_one():
     ]
     assert minutes(nodes.container("", *forms)) == 10
     assert minutes(nodes.container("", forms[0])) == 20
+
+
+def test_a_sheet_says_where_it_is_from_and_on_which_terms():
+    assert SOURCE.endswith(f" version {__version__}, {TERMS.name}.")
+    handout = Handout("A title", "Worked example SA036.")._repr_html_()
+    assert handout.count(f"{SOURCE} Worked example SA036.") == 2
+
+
+def test_the_laboratory_says_what_the_calls_of_its_example_are():
+    calls = [call for call in load("SA016").calls if call.function == ATTENTION]
+    (line,) = re.findall(r"^.*SA016 calls .*$", TEXT, re.M)
+    asked = [{*call.arguments} - {"query", "key", "value"} for call in calls]
+    assert [set(re.findall(r"(\w+)=", call)) for call in re.findall(r"f\((.*?)\)", line)] == asked

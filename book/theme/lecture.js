@@ -1,0 +1,67 @@
+// A lesson as a lecture: its figures, numbered formulas and questions, one after another, in large type. Each is the
+// one of the page, moved into a dialog while it is shown, so that nothing is there twice and figures go on answering.
+// It is fetched when it is asked for, with its stylesheet.
+"use strict";
+const bookLecture = (() => {
+  const { make } = bookPage, main = document.getElementById("main");
+  const title = main.querySelector(".kicker, h1").textContent;
+  const unfolded = [...main.querySelectorAll("figure, .room, .math[id]")].filter((one) => !one.closest("details"));
+  const slides = [...new Set(unfolded.map((one) => one.closest(".cell") ?? one))];
+  const names = slides.map((one) => one.closest("section").querySelector("h1, h2").firstChild.textContent);
+  const place = new Comment(); // of what is shown
+  const status = make("p", { role: "status" }), stage = make("div", { class: "stage", tabindex: -1 });
+  const frame = make("div", { class: "frame" }), dialog = make("dialog", { class: "lecture", "aria-label": title }, frame);
+  let at = 0;
+
+  const button = (name, act) => {
+    const made = make("button", { type: "button" }, name);
+    made.onclick = act;
+    return made;
+  };
+  const full = () => (document.fullscreenElement ? document.exitFullscreen() : frame.requestFullscreen());
+  const back = button("Back", () => show(at - 1)), next = button("Next", () => show(at + 1));
+  const buttons = [back, next, frame.requestFullscreen && button("Full screen", full), button("Leave", () => dialog.close())];
+  const keys = make("small", {}, "Keys: ← →, space, Home, End; Enter for the answers, F for the full screen, Esc to leave");
+  frame.append(make("header", {}, make("h2", {}, title), status, make("div", { class: "buttons" }, buttons), keys), stage);
+  document.body.append(dialog);
+
+  const putBack = () => { if (place.parentNode) place.replaceWith(stage.firstChild); };
+
+  function show(number) {
+    putBack();
+    at = Math.max(0, Math.min(slides.length - 1, number));
+    slides[at].replaceWith(place);
+    stage.append(slides[at]);
+    stage.scrollTop = 0;
+    status.textContent = `${at + 1} of ${slides.length}: ${names[at]}`;
+    back.disabled = at === 0;
+    next.disabled = at === slides.length - 1;
+    stage.focus();
+  }
+
+  // What has keys of its own keeps them, except those of a presenter.
+  frame.onkeydown = (event) => {
+    const { key } = event, own = event.target.closest("button, input, select, textarea, summary, a, [tabindex]") !== stage;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || (own && !key.startsWith("Page"))) return;
+    const to = { ArrowRight: at + 1, PageDown: at + 1, ArrowLeft: at - 1, PageUp: at - 1, " ": at + (event.shiftKey ? -1 : 1), Home: 0, End: slides.length - 1 }[key];
+    const fold = stage.querySelector(".room details");
+    if (to !== undefined) show(to);
+    else if (key === "Enter" && fold) fold.open = !fold.open;
+    else if (key === "f") full();
+    else return;
+    event.preventDefault();
+  };
+  dialog.onclose = () => {
+    if (document.fullscreenElement) document.exitFullscreen();
+    putBack();
+  };
+
+  function open() {
+    dialog.showModal();
+    show(at);
+  }
+  const looks = make("link", { rel: "stylesheet", href: new URL("lecture.css", document.currentScript.src) });
+  looks.onload = open;
+  document.head.append(looks);
+  return { open };
+})();
