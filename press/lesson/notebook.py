@@ -47,7 +47,7 @@ STUDENTS = "-for-students"  # in the name of the notebook that has no solutions
 ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are not TeX
 ANSWERS = re.compile(r"data-(?:live|sheet|own)=")  # a figure that does
 # A sentence that tells a reader to press something, and what ends one.
-PRESSED = re.compile(r"\b([Pp]ress|[Dd]rag|[Tt]urn the dial)\b|^Turn it\.")
+PRESSED = re.compile(r"\b([Pp]ress(?! \*et al)|[Dd]rag|[Tt]urn the dial)\b|^Turn it\.")
 SENTENCE = re.compile(r"(?<=[.?!)]) +(?=[*\[(A-Z])")
 SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
 

@@ -73,6 +73,7 @@ def test_a_picture_names_its_own_colors_and_whose_it_is():
         ("Look. Press *Run*. Then drag it.", "Look. On the page: Press *Run*. Then drag it."),
         ("(There you can press it.) See?", "(On the page: There you can press it.) See?"),
         ("Turn it. Then turn the dial.", "On the page: Turn it. Then turn the dial."),
+        ("Press *et al.* measure it.", "Press *et al.* measure it."),
         ("We compress it, and turn it down.", "We compress it, and turn it down."),
     ],
 )

@@ -275,7 +275,7 @@ class TestNotebook:
             assert one.metadata.license["text"].startswith("https://creativecommons.org/")
         for cell in notebooks[0].cells:
             for line in cell.source.splitlines() if cell.cell_type == "markdown" else ():
-                if re.search(r"\b(Press|Drag)\b", line):
+                if re.search(r"\b(Press(?! \*et al)|Drag)\b", line):
                     assert "On the page: " in line
         live = page_of(name).select("figure :is([data-live], [data-sheet], [data-own])")
         text = "\n".join(cell.source for cell in notebooks[0].cells)

@@ -1,0 +1,122 @@
+"""A lesson of the first reading is also a lecture, of its own figures, formulas and question."""
+
+import pytest
+
+from press.build.book import SITE
+from press.measure.access import broken_rules
+
+LESSONS = sorted(
+    path.relative_to(SITE).with_suffix("").as_posix()
+    for folder in ("concepts", "causal", "beyond", "scaling", "analogies")
+    for path in (SITE / folder).glob("*.html")
+    if 'class="lecture"' in path.read_text("utf-8")
+)
+SHOWN = "dialog.lecture[open] .stage > *"
+# What stands where: the elements of the text, each by its tag and its id.
+ORDER = "[...document.querySelectorAll('main *')].map((one) => one.localName + one.id).join()"
+TWICE = """() => {
+    const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
+    return ids.filter((id, place) => ids.indexOf(id) !== place);
+}"""
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+
+
+@pytest.fixture
+def lecture(visit):
+    """Yield a function that opens the lecture of a lesson, as its button does."""
+
+    def start(name, **reader):
+        page = visit(SITE / f"{name}.html", **reader)
+        assert page.locator("script[src*=lecture]").count() == 0  # before one asks for it
+        page.locator("button.lecture").click()
+        page.locator(SHOWN).wait_for()
+        return page
+
+    return start
+
+
+def position(page):
+    return page.locator(".lecture header [role=status]").inner_text().partition(":")[0]
+
+
+def test_each_lesson_of_the_first_reading_has_one_and_no_other():
+    assert len(LESSONS) == 12
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_it_shows_what_the_page_has_in_order_and_puts_it_back(lecture, name):
+    page = lecture(name)
+    count = int(position(page).partition(" of ")[2])
+    seen = []
+    for number in range(1, count + 1):
+        assert position(page) == f"{number} of {count}"
+        assert page.locator(SHOWN).count() == 1
+        assert page.evaluate("document.activeElement.className") == "stage"
+        assert page.evaluate(TWICE) == []
+        ids = "(box) => [box, ...box.querySelectorAll('*')].map((one) => one.id).filter(Boolean)"
+        seen += page.locator(SHOWN).evaluate(ids)
+        page.keyboard.press(["ArrowRight", "Space", "PageDown"][number % 3])
+    page.keyboard.press("Escape")
+    after = page.evaluate(ORDER)
+    page.reload()
+    assert after == page.evaluate(ORDER)
+    wanted = "[...document.querySelectorAll('main :is(figure, .math, .room)[id]')]"
+    unfolded = page.evaluate(f"{wanted}.filter((a) => !a.closest('details')).map((a) => a.id)")
+    assert [one for one in seen if one in unfolded] == unfolded
+    assert any(one.startswith("fig-") for one in unfolded)
+    assert f"{name.partition('/')[2]}-room" in unfolded
+
+
+def test_keys_lead_to_the_ends_and_open_the_answers(lecture):
+    page = lecture("concepts/embeddings")
+    page.keyboard.press("ArrowLeft")
+    assert position(page) == "1 of 3"
+    page.keyboard.press("End")
+    assert position(page) == "3 of 3"
+    answers = page.locator(f"{SHOWN} details")
+    assert answers.get_attribute("open") is None
+    page.keyboard.press("Enter")
+    assert answers.get_attribute("open") == ""
+    page.keyboard.press("Home")
+    assert position(page) == "1 of 3"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.className") == "lecture"
+
+
+def test_a_figure_answers_there_and_keeps_its_keys(lecture):
+    page = lecture("concepts/embeddings")
+    says = page.locator(f"{SHOWN} .says")
+    before = says.inner_text()
+    page.locator(f"{SHOWN} [role=slider]:visible").first.press("ArrowRight")
+    assert says.inner_text() != before
+    assert position(page) == "1 of 3"
+    page.keyboard.press("PageDown")  # of a presenter
+    assert position(page) == "2 of 3"
+
+
+def test_it_fills_the_screen_and_the_way_back_leads_to_the_page(lecture):
+    page = lecture("concepts/embeddings")
+    page.keyboard.press("f")
+    page.wait_for_function("document.fullscreenElement?.className === 'frame'")
+    page.keyboard.press("f")
+    page.wait_for_function("!document.fullscreenElement")
+    assert page.locator(SHOWN).is_visible()
+
+
+@pytest.mark.parametrize("reader", [{}, PHONE], ids=["wide", "phone"])
+def test_everybody_can_use_it(lecture, reader):
+    page = lecture("concepts/queries-keys-values", **reader)
+    for _ in range(4):
+        assert broken_rules(page) == []
+        assert page.locator(".stage").evaluate("(box) => box.scrollWidth - box.clientWidth") <= 0
+        page.keyboard.press("ArrowRight")
+
+
+def test_an_address_opens_it(visit):
+    page = visit(SITE / "causal/masking.html", "?lecture")
+    page.locator(SHOWN).wait_for()
+
+
+def test_without_script_nobody_is_offered_it(visit):
+    page = visit(SITE / "concepts/embeddings.html", java_script_enabled=False)
+    assert not page.locator("button.lecture").is_visible()
