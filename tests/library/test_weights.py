@@ -85,7 +85,11 @@ class TestSoftmax:
     @given(matrices(numbers=st.integers(-1000, 1000)), st.integers(-(2**40), 2**40))
     def test_shifting_all_scores_changes_nothing(self, scores, shift):
         # Integers this small stay exact under the shift, so that not one bit may change.
-        assert same_bits(softmax(scores + shift), softmax(scores))
+        same = same_bits(softmax(scores + shift), softmax(scores))
+        assert same, "Adding the same number to all scores changes nothing"
+        apart = softmax(np.array([shift, shift + 64.0]))
+        np.testing.assert_allclose(apart, [0, 1], atol=1e-27)
+        assert apart.max() > 1 - 1e-15, "Large differences between scores do"
 
     @given(matrices())
     def test_keeps_the_order_of_the_scores(self, scores):
@@ -132,6 +136,19 @@ class TestLogSoftmax:
 
 
 class TestAttentionWeights:
+    def test_a_large_number_added_to_every_score(self):
+        scores, alike = np.array([[0.5, -1.25, 2.0, 0.75]]), [[1 / 4] * 4]
+
+        def added(number, dtype):
+            return attention_weights(scores.astype(dtype) + dtype(number))
+
+        double, single = added(-1e9, np.float64), added(-1e9, np.float32)
+        assert np.allclose(double, softmax(scores), rtol=1e-6), "−10⁹ cancels in double precision"
+        assert not np.allclose(single, softmax(scores), rtol=0.1), "but not in single precision"
+        assert single.tolist() == alike, "swallows the scores and the weights become equal"
+        drowned = [added(-1e17, dtype).tolist() for dtype in (np.float64, np.float32)]
+        assert drowned == [alike, alike], "−10¹⁷ cancels in neither"
+
     def test_without_a_mask_it_is_the_softmax_over_the_keys(self):
         scores = normal(2, 3, 5)
         assert same_bits(attention_weights(scores), softmax(scores, axis=-1))

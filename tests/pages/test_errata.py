@@ -1,32 +1,60 @@
-"""Every erratum names a page, an edition and a test that there are, and has been mended."""
+"""Every erratum names a page, an edition and a test that there are, and has been mended.
 
+Of each sentence that holds, an assertion of this test, or of the page, quotes words.
+"""
+
+import ast
 import importlib
+import inspect
+import re
+import textwrap
 
 import pytest
 
 from press.reference import errata
 from selfattn_ref import __version__
-from tests.pages.sources import ROOT, pages, relative
+from tests.pages.sources import ROOT, cells, pages, relative
+from tests.pages.test_quotes import quotes
 
 PAGES = {relative(page): page for page in pages()}
+ENTRIES = pytest.mark.parametrize("entry", errata.entries(ROOT), ids=lambda entry: entry["page"])
 
 
-@pytest.mark.parametrize("entry", errata.entries(ROOT), ids=lambda entry: entry["page"])
+def named(entry):
+    """Return the class of the test that an erratum names, and the test."""
+    file, name, method = entry["test"].split("::")
+    module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
+    return getattr(module, name), getattr(getattr(module, name), method)
+
+
+@ENTRIES
 def test_an_erratum_is_mended_and_stays_so(entry):
-    page = PAGES[entry["page"]].read_text("utf-8")
-    assert entry["old"] not in page
+    assert entry["old"] not in PAGES[entry["page"]].read_text("utf-8")
     edition, newest = (tuple(map(int, v.split("."))) for v in (entry["edition"], __version__))
     assert edition <= newest
-    if "asserts" in entry:
-        assert entry["asserts"].startswith("assert ")
-        assert entry["asserts"] in page
-        return
-    file, _, name = entry["test"].partition("::")
-    test, _, method = name.partition("::")
-    tested = getattr(importlib.import_module(file.removesuffix(".py").replace("/", ".")), test)
     if "without" in entry:  # in which the claim fails, as its test requires
-        assert tested.hypotheses[entry["without"]].without is not None
-    elif "refutes" in entry:
-        assert entry["refutes"] in tested.neighbors
+        assert named(entry)[0].hypotheses[entry["without"]].without is not None
+    if "refutes" in entry:
+        assert entry["refutes"] in named(entry)[0].neighbors
+
+
+def not_held(new, quoted):
+    """Return the sentences of which nothing is quoted."""
+    sentences = re.split(r"(?<=\.) ", new)
+    return [one for one in sentences if not any(quote in one for quote in quoted)]
+
+
+@ENTRIES
+def test_what_holds_is_quoted_by_what_guards_it(entry):
+    if "test" in entry:
+        source = textwrap.dedent(inspect.getsource(inspect.unwrap(named(entry)[1])))
+        quoted = quotes(ast.parse(source).body)
+        assert not [quote for quote in quoted if quote not in entry["new"]]
     else:
-        assert callable(getattr(tested, method))
+        page = PAGES[entry["page"]].read_text("utf-8")
+        quoted = [quote for cell in cells(page) for quote in quotes(ast.parse(cell.code).body)]
+    assert not not_held(entry["new"], quoted)
+
+
+def test_a_sentence_that_nothing_quotes_is_found():
+    assert not_held("It rises. It falls.", ["It rises"]) == ["It falls."]

@@ -32,7 +32,8 @@ def test_an_assertion_quotes_what_is_true(text):
 def test_there_are_as_many_as_it_says():
     kinds = [kind for kind, _ in SECTIONS]
     assert (kinds.count("misconception"), kinds.count("question")) == (20, 4)
-    assert "\nTwenty sentences about attention" in TEXT and "\n## Four questions\n" in TEXT
+    assert "\nTwenty sentences about attention" in TEXT
+    assert "\n## Four questions\n" in TEXT
 
 
 def test_a_section_that_holds_only_the_mistake_is_found():

@@ -441,6 +441,8 @@ class TestContextHidesShares(Statement):
         )
 
     def test_a_corner_has_no_other_shares_in_twelfths(self):
+        positive = [min(c.shares) > 0 and self.holds(c) for c in self.searched()]
+        assert all(positive), "They do if all shares are positive"
         values = self.hypotheses["$a_j > 0$"].without.values
         twelfths = [p for p in itertools.product(range(13), repeat=4) if sum(p) == 12]
         assert [p for p in twelfths if product([p], values) == [[0, 0]]] == [(12, 0, 0, 0)]
@@ -594,3 +596,10 @@ class TestOneMatrix(Statement):
     def test_two_matrices_may_give_scores_that_one_cannot(self):
         scores = load("SA012").expected["scores"]
         assert scores[0, 1] != scores[1, 0]
+
+    def test_semidefinite_and_nothing_else(self):
+        rng = np.random.default_rng(0)
+        least = [np.linalg.eigvalsh(w @ w.T).min() for w in rng.normal(size=(20, 4, 2))]
+        assert min(least) > -1e-12, "It also makes the score positive semidefinite"
+        made = map(self.holds, self.searched())
+        assert all(made), "every such score of that rank comes from a single matrix"

@@ -260,6 +260,13 @@ class TestPrefix(Statement):
         whole, cut = through(c.x, scaled_dot_product_attention), through(c.x[: c.n], heard)
         return np.allclose(whole[: c.n], cut, **DEEP)
 
+    def test_scores_times_a_logarithm(self):
+        longer = cut_after(factor=lambda at, T: math.log(T))
+        assert longer.causal is True, "Under a causal mask"
+        assert not self.holds(longer), "that changes earlier rows when a word joins"
+        of_the_row = cut_after(factor=lambda at, T: np.log(at + 1)[:, np.newaxis])
+        assert self.holds(of_the_row), "Multiply the scores of row i by the logarithm of i + 1"
+
     def test_networks_that_take_a_limited_number_of_words_break_it(self):
         def routed(x, limit):  # each word chooses one of two networks; these take words in order
             taken, rows = [0, 0], []
@@ -829,6 +836,12 @@ class TestCache(Statement):
     def test_not_if_the_mask_begins_in_the_upper_left_corner(self):
         assert not self.holds(in_pieces(offset=lambda before: 0))
 
+    def test_it_needs_positions_and_a_mask(self):
+        assert self.holds(in_pieces())
+        untold, unmasked = in_pieces(first=lambda _: 0), in_pieces(offset=lambda before: before + 9)
+        assert not self.holds(untold), "It does if every map is told the positions of its rows"
+        assert not self.holds(unmasked), "and if the mask also applies among the new rows"
+
     def test_without_a_mask_every_row_of_the_first_layer_and_keys_of_the_second_change(self):
         x, w = drawn(0, 4, 3), matrices(1, 3)
         before, after = self_attention(x[:3], *w), self_attention(x, *w)[:3]
@@ -1146,7 +1159,12 @@ class TestOneCut(Statement):
         case = self.hard[0]
         bits = [-math.log2(p) for _, p in spelled(case.model, case.text)]
         assert sorted(bits) == [1, 4]
-        assert written(case.model, case.text) == Fraction(9, 16)
+        text = written(case.model, case.text)
+        assert text == Fraction(9, 16)
+        assert all(p <= text for _, p in spelled(case.model, case.text)), (
+            "A single way of cutting the text gives at most the probability of the text"
+        )
+        assert min(bits) >= -math.log2(text), "the bits of one cut are an upper bound"
 
 
 def of_probabilities(p):

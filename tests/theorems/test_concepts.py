@@ -180,6 +180,11 @@ class TestNoMutualPreference(Statement):
         sums = (own[:, None] + own)[apart]
         return float((2 * c.scores[apart] / np.where(sums, sums, 1)).max())
 
+    def test_dot_products_of_any_embeddings(self):
+        assert all(map(self.holds, self.searched())), "No embeddings can, trained ones included"
+        other = self.hypotheses[r"$S = X X^\top$ for any real matrix $X$"].without
+        assert not self.holds(other), "as long as the scores are their dot products"
+
 
 class TestSoftmaxMaximizes(Statement):
     """thm-softmax-maximizes: softmax maximizes the mean score plus temperature times entropy."""

@@ -441,3 +441,8 @@ class TestCentralDifference(Statement):
     def ratio(cls, c):
         bound = c.M * c.h**2 / 6 + c.eta / c.h
         return float(cls.error(c) / bound) if bound else 0.0
+
+    def test_the_subtraction_has_to_be_exact(self):
+        case = self.hypotheses["an exact subtraction"].without
+        assert self.holds(Case(**vars(case) | {"rounds": ""}))
+        assert not self.holds(case), "The subtraction has to be exact, too"

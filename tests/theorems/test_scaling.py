@@ -362,6 +362,19 @@ class TestScoresOfFreshWeights(Statement):
             and variance((q * k).sum(axis=1)) / q.shape[1] == scaled * sigma**2 * x2 * y2
         )
 
+    def test_independence_in_pairs_is_not_enough(self):
+        w_q, w_k, coin = every(COIN, 3).T
+        for x, enough in (((3 + coin) // 2, True), ((3 + w_q * w_k) // 2, False)):  # 1 or 2
+            assert independent(x, w_q)
+            assert independent(x, w_k)
+            assert independent(w_q, w_k)
+            fits = variance(x * w_q * x * w_k) == mean(x**4)
+            if independent(x, w_q, w_k):
+                assert fits, "The word and the two matrices must be independent all together"
+            else:
+                assert not fits, "Independence in pairs is not enough"
+            assert fits == enough
+
 
 def jacobian(p):
     return np.diag(p) - np.outer(p, p)
@@ -650,6 +663,15 @@ class TestUnscaledGradient(Statement):
             error = (direct**moment).std() / math.sqrt(len(direct))
             assert abs((direct**moment).mean() - (counts * short**moment).mean()) < 4 * error
 
+    def test_it_tends_to_the_mean_of_the_largest(self):
+        for c in self.hard:
+            unscaled, _, counts = gradients(c.d, c.n, 1.0, own=False, power=0, near=True)
+            off = (counts * unscaled).mean() / mean_of_the_largest(c.n) - 1
+            assert abs(off) < 0.1, (
+                "With respect to the query, "
+                "it tends to the mean of the largest of n standard normal numbers"
+            )
+
 
 class TestSampleVarianceOfScores(Statement):
     """thm-sample-variance-of-scores: its mean is (1 - 1/n) times the variance."""
@@ -869,4 +891,11 @@ class TestVarianceOfACosine(Statement):
     def test_the_mean_square_needs_no_mean_direction_of_zero(self):
         case = self.hypotheses[r"$\mathbb{E}[u_i] = 0$ for all $i$"].without
         cosines = (directions(case.q) * directions(case.k)).sum(axis=1)
-        assert math.isclose((cosines**2).mean(), 1 / 2)
+        u = products(case.q)
+        assert math.isclose((cosines**2).mean(), 1 / 2), "1/d is the mean square"
+        assert math.isclose(u[0, 0], 1 / 2), "the squares of one direction's entries have mean 1/d"
+        assert math.isclose(u[0, 1], 0), "the products of two different entries have mean 0"
+        assert not math.isclose(cosines.var(), 1 / 2)
+        both_ways = Case(q=np.vstack([case.q, -case.q]), k=np.vstack([case.k] * 2), entries=False)
+        assert not directions(both_ways.q).sum(axis=0).any(), "if the entries have mean 0, too"
+        assert self.holds(both_ways), "It is also the variance"

@@ -290,3 +290,10 @@ class TestOneHeadOneLayer(Statement):
             read = "".join(c.words["abcx".index(word)] for word in text)
             signs.append(c.lead(read) * worth(read[read.index("a") + 1]))
         return sum(sign < 0 if strict else sign <= 0 for sign in signs) >= wrong
+
+    def test_one_head_is_right_on_three_words(self):
+        four = [len({*c.words}) == 4 and self.holds(c) for c in self.searched()]
+        assert all(four), "It holds for four different words"
+        three = self.hypotheses["four different words"].without
+        assert three.words[3] == three.words[0], "If x is the same as a"  # of abcx
+        assert not self.holds(three), "one head is enough"
