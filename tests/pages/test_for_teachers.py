@@ -11,7 +11,7 @@ from press.lesson.opening import minutes
 from press.site.rights import TEXT as TERMS
 from selfattn_ref import __version__
 from selfattn_ref.worked_examples import load
-from tests.pages.sources import BOOK
+from tests.pages.sources import BOOK, lessons, relative
 
 TEXT = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
 LESSONS = [
@@ -30,6 +30,27 @@ def test_the_minutes_of_a_lesson_add_up(length, title, minutes):
 
 def test_there_are_lessons_of_both_lengths():
     assert {length for length, _, _ in LESSONS} == {45, 90}
+
+
+HANDOUTS = re.findall(
+    r"^- \[\]\(#reference-handouts-([a-z-]+)\): .*\. (Half an hour|Twenty minutes)", TEXT, re.M
+)
+
+
+@pytest.mark.parametrize("name, time", HANDOUTS)
+def test_a_handout_takes_the_time_that_its_sheet_and_its_lesson_say(name, time):
+    sheet = (BOOK / "reference" / "handouts" / f"{name}.md").read_text("utf-8")
+    assert f"It takes {time.lower()} " in sheet
+    (planned,) = re.findall(rf"^\| (\d+) \|.*\(#reference-handouts-{name}\)", TEXT, re.M)
+    assert planned == {"Half an hour": "30", "Twenty minutes": "20"}[time]
+
+
+def test_more_than_half_of_the_lessons_can_fill_an_evening():
+    assert "More than half of them, beginning with [](#causal-masking), have one that keeps" in TEXT
+    says = r"\b(For an evening:|An evening\.)"
+    long = [page for page in lessons() if re.search(says, page.read_text("utf-8"))]
+    assert relative(long[0]) == "causal/masking"
+    assert len(long) > len(lessons()) / 2
 
 
 @pytest.mark.parametrize("kind, length", [("note", 20), ("dropdown", 5)])

@@ -34,6 +34,8 @@ def test_there_are_as_many_as_it_says():
     assert (kinds.count("misconception"), kinds.count("question")) == (20, 4)
     assert "\nTwenty sentences about attention" in TEXT
     assert "\n## Four questions\n" in TEXT
+    lessons = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
+    assert "[twenty misconceptions](#" in lessons
 
 
 def test_a_section_that_holds_only_the_mistake_is_found():
