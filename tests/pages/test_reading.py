@@ -20,8 +20,13 @@ class TestProse:
         text = re.sub(r"\[[^\]]*\]\([^)]*\)", "", prose(page.read_text("utf-8")))
         assert not re.findall(r"\b(?:next|last|previous) page\b|\bpage (?:before|after)\b", text)
 
-    def test_the_glossary_is_sorted(self):
+    def test_the_glossary_is_sorted_below_its_letters(self):
         text = (BOOK / "reference" / "glossary.md").read_text("utf-8")
-        _, glossary = text.split("```{glossary}")
-        entries = re.findall(r"\n\n(\w.+)", f"\n{glossary}")  # other names follow the first
+        _, *parts = re.split(r"^## ", text, flags=re.M)
+        entries = []
+        for letter, below in ((part[0], part[1:]) for part in parts):
+            # Other names follow the first.
+            found = re.findall(r"(?:\n\n|\{glossary\}\n)(\w.+)", below)
+            assert {entry[0].upper() for entry in found} == {letter}
+            entries += found
         assert entries == sorted(entries, key=str.lower)
