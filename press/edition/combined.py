@@ -1,7 +1,8 @@
-"""All pages of the built site as one page of HTML, for paper.
+"""The pages of the built site as two pages of HTML, for paper: the book, and what one looks up.
 
-What a reader presses is gone, what is folded is open, and solutions stand at the end. A link from
-page to page is a link within; an id stays as it is on the web, unless a page before has the same.
+What a reader presses is gone, what is folded is open, and solutions stand after the lessons. A link
+from page to page is a link within, or to the other volume, and says so; an id stays as it is on the
+web, unless a page before has the same.
 """
 
 import re
@@ -15,6 +16,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from lxml.html import builder as E
 
 from press.build.check_html import parsed
+from press.site.paper import quoted, running_heads
 
 Element = Any  # lxml's
 
@@ -25,17 +27,17 @@ HEADINGS = ("h1", "h2", "h3", "h4")
 TAGS = ("button", "form", "nav", "noscript", "script")
 CLASSES = (
     *("about", "beside", "buttons", "checker", "cite", "contents", "digits", "figure-narrow"),
-    *("headerlink", "letters", "screen", "toctree-wrapper", "viewcode-link"),
+    *("headerlink", "letters", "screen", "toctree-wrapper", "viewcode-link", "ways"),
 )
 CATALOG, INDEX, THEOREMS = "examples/index.html", "genindex.html", "reference/theorems.html"
 SOLUTIONS, LIBRARY = "Solutions", "reference/api/"
 ON_A_CARD = {"Topics", "Citation"}
-# A sheet shall have what the rules for a wide window say, and none of the others.
-WIDE = re.compile(r"@media \(min-width: (?:48|68\.75)rem\) \{")
-OTHER = re.compile(r"@media \((?:min|max)-width[^{]*\{")
 UNBROKEN = 9  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
+VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
+OTHER = "volume:"  # before a place in the other one
+IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
 
 
 @dataclass
@@ -58,6 +60,12 @@ class Page:
     def is_example(self) -> bool:
         """Tell whether it is a worked example; several of them share a sheet."""
         return re.fullmatch(r"SA\d{3}", self.slug) is not None
+
+
+def volume_of(path: str) -> str:
+    """Return in which volume a page is."""
+    looked_up = re.match(r"SA\d{3}/|examples/|reference/", path) and path not in IN_THE_BOOK
+    return "examples" if looked_up else "book"
 
 
 @dataclass
@@ -101,9 +109,9 @@ def version_of(site: Path) -> str:
     return found[1].decode()
 
 
-def edition_of(site: Path) -> Path:
-    """Return where the PDF of a built site stands."""
-    return site.parent / "editions" / f"selfattn-book-{version_of(site)}.pdf"
+def edition_of(site: Path, volume: str) -> Path:
+    """Return where the PDF of a volume of a built site stands."""
+    return site.parent / "editions" / f"selfattn-{volume}-{version_of(site)}.pdf"
 
 
 def read(site: Path, only: Collection[str] = ()) -> Book:
@@ -115,7 +123,8 @@ def read(site: Path, only: Collection[str] = ()) -> Book:
     parts = [Part("", [Page("index.html", front.find(".//main"))])]
     for element in front.xpath("//nav[@aria-label='Contents']/*"):
         if element.tag == "p":
-            parts.append(Part(element.text_content(), []))
+            group = "Reference: " if "group" in element.classes else ""
+            parts.append(Part(f"{group}{element.text_content()}", []))
             continue
         paths = [normpath(link) for link in element.xpath(".//a/@href")]
         if CATALOG in paths:  # which has the examples; the menu does not
@@ -154,7 +163,7 @@ def _strip(page: Page, below: int) -> None:
     if page.is_example:  # what one does with it at a desk, and what another page says, too
         unwanted += main.xpath(".//section[@id='test' or @id='slips']")
         of_record = ".//div[contains(@class, 'record')]"
-        unwanted += main.xpath(f"{of_record}/p | {of_record}//summary")
+        unwanted += main.xpath(f"{of_record}/p")
         unwanted += [
             one
             for name in main.xpath(".//dl[@class='simple']/dt")
@@ -178,16 +187,13 @@ def _strip(page: Page, below: int) -> None:
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
     for heading in main.iter(*HEADINGS):  # the first level is that of the parts
         heading.set("aria-level", str(int(heading.tag[1]) + below))
-    for paragraph in main.iter("p"):
-        if paragraph.text_content().rstrip().endswith(":"):
-            paragraph.classes.add("leading")
     for code in main.iter("pre"):  # a tag of its own in the PDF
         within = E.CODE(*code)
         within.text, code.text = code.text, None
         code.append(within)
         is_output = code.xpath("boolean(ancestor::div[contains(@class, 'cell_output')])")
         if not is_output or code.text_content().count("\n") <= UNBROKEN:
-            code.classes.add("whole")
+            code.classes.add("unbroken")
     for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
         drawing = picture.getparent()  # a drawing as any other, with its sentence below
         drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
@@ -248,8 +254,10 @@ def _rename(book: Book) -> dict[tuple[str, str], str]:
     return names
 
 
-def _link(page: Page, site: Path, book: Book, names: Mapping[tuple[str, str], str]) -> None:
-    """Turn links to other pages into links within; drop those to what is not on paper."""
+def _link(
+    page: Page, site: Path, book: Book, volume: str, names: Mapping[tuple[str, str], str]
+) -> None:
+    """Turn links to other pages into links to places on paper; drop those to anything else."""
     for link in list(page.main.iter("a")):
         link.attrib.pop("download", None)
         address, anchor = urldefrag(link.get("href", ""))
@@ -259,7 +267,8 @@ def _link(page: Page, site: Path, book: Book, names: Mapping[tuple[str, str], st
         if (site / target).is_dir():
             target = normpath(join(target, "index.html"))
         if name := names.get((target, unquote(anchor)), names.get((target, ""))):
-            link.set("href", f"#{name}")
+            within = target == INDEX or volume_of(target) == volume
+            link.set("href", f"#{name}" if within else f"{OTHER}{name}")
         elif book.base:
             link.set("href", f"{book.base}/{target}{anchor and '#'}{anchor}")
         elif "tested" in link.getparent().classes:
@@ -295,16 +304,20 @@ def _take_solutions(page: Page) -> Page | None:
 # The book
 
 
-def combine(site: Path, book: Book) -> Element:
-    """Return the book as one page of HTML, with places for the numbers of sheets."""
+def combine(site: Path, book: Book, volume: str = "book") -> Element:
+    """Return a volume of the book as one page of HTML, with places for the numbers of sheets."""
     for part in book.parts:
         for page in part.pages:
             _strip(page, 1 if part.name else 0)
     names = _rename(book)
+    for part in book.parts[:-1]:
+        part.pages = [page for page in part.pages if volume_of(page.path) == volume]
     for page in book.pages():
-        _link(page, site, book, names)
+        _link(page, site, book, volume, names)
     solutions = [taken for page in book.pages() if (taken := _take_solutions(page)) is not None]
-    parts = [*book.parts[:-1], Part(SOLUTIONS, solutions), book.parts[-1]]
+    lessons = [part for part in book.parts[:-1] if not part.name.startswith("Reference")]
+    rest = book.parts[len(lessons) :]
+    parts = [*lessons, Part(SOLUTIONS, solutions), *rest]
     chapters: list[Element] = []
     contents = E.OL()
     sheets: dict[tuple[str, str], str] = {}  # by what stands above them on the left and the right
@@ -318,30 +331,46 @@ def combine(site: Path, book: Book) -> Element:
         for page in part.pages:
             above = (part.name or book.title, _running(page, part))
             sheet = sheets.setdefault(above, f"sheet-{len(sheets)}")
-            style = {"id": page.slug, "class": _kind(page, part), "style": f"page: {sheet}"}
+            address = f"{book.base}/{page.path}".lstrip("/")
+            looks = f"page: {sheet}; --address: {quoted(address)}"
+            style = {"id": page.slug, "class": _kind(page, part), "style": looks}
             chapters.append(E.ARTICLE(*page.main, style))
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
-    for link in chapters[-1].xpath(".//ul[@class='entries']//a"):
+    for link in chapters[-1].xpath(".//ul[@class='entries']//a[starts-with(@href, '#')]"):
         link.addnext(_at(link.get("href")[1:]))
-    linked = sorted({"contents", *names.values()})
+    own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
+    (number, name), (other, others) = VOLUMES[volume], _other(volume)
+    looks = f':root {{ --other: "{other}" }}\n{_looks(site, sheets)}'
     return E.HTML(
-        E.HEAD(E.META(charset="utf-8"), E.TITLE(book.title), E.STYLE(_looks(site, sheets))),
+        E.HEAD(E.META(charset="utf-8"), E.TITLE(f"{book.title}. {number}: {name}"), E.STYLE(looks)),
         E.BODY(
             E.SECTION(
                 book.mark,
                 E.P(book.title, {"class": "title"}),
+                E.P(f"Volume {number}: {name}", {"class": "volume"}),
                 E.P(f"Version {book.version}", {"class": "version"}),
-                E.P(book.foot, {"class": "rights"}),
+                E.P(
+                    E.SUP(other),
+                    f" after a reference: it leads to volume {other}, {others}.",
+                    {"class": "rights"},
+                ),
+                E.P(book.foot),
                 {"class": "cover"},
             ),
             E.SECTION(E.H1("Contents"), contents, {"class": "toc", "id": "contents"}),
             E.MAIN(*chapters),
             # A browser writes an id into the PDF if a link leads there.
-            E.P({"hidden": ""}, *(E.A(href=f"#{name}") for name in linked)),
+            E.P({"hidden": ""}, *(E.A(href=f"#{name}") for name in sorted({"contents", *own}))),
         ),
         lang="en",
     )
+
+
+def _other(volume: str) -> tuple[str, str]:
+    """Return the number and the name of the other volume."""
+    (other,) = VOLUMES.keys() - {volume}
+    return VOLUMES[other]
 
 
 def _running(page: Page, part: Part) -> str:
@@ -375,15 +404,9 @@ def _looks(site: Path, sheets: Mapping[tuple[str, str], str]) -> str:
     """Return the stylesheet: that of the site, what is different on paper, and running titles."""
     names = ("page.css", "cards.css")
     css = "".join((site / "_static" / name).read_text("utf-8") for name in names)
-    css = OTHER.sub("@media not all {", WIDE.sub("@media print {", css))
     css = css.replace('url("fonts/', f'url("{(site / "_static" / "fonts").resolve().as_uri()}/')
     rules = [css, STYLE.read_text("utf-8")]
-    for titles, sheet in sheets.items():
-        left, right = (text.replace("\\", "\\\\").replace('"', '\\"') for text in titles)
-        rules.append(
-            f'@page {sheet} {{ @top-left {{ content: "{left}" }}'
-            f' @top-right {{ content: "{right}" }} }}'
-        )
+    rules += [running_heads(sheet, *titles) for titles, sheet in sheets.items()]
     return "\n".join(rules)
 
 

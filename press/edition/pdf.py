@@ -1,4 +1,4 @@
-"""Print the built book into one PDF, and finish it: tags, dates, metadata, size."""
+"""Print the built book into two PDFs, and finish it: tags, dates, metadata, size."""
 
 import argparse
 import io
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pikepdf
 from lxml import html
@@ -16,7 +17,17 @@ from playwright.sync_api import Page as Tab
 from playwright.sync_api import ViewportSize
 
 from press.build.book import SITE
-from press.edition.combined import FORMULA, Book, Element, combine, edition_of, headings, read
+from press.edition.combined import (
+    FORMULA,
+    OTHER,
+    VOLUMES,
+    Book,
+    Element,
+    combine,
+    edition_of,
+    headings,
+    read,
+)
 from press.measure.visit import launched
 
 Object = Any  # pikepdf's
@@ -59,13 +70,13 @@ FILL_IN = """(numbers) => {
 }"""
 
 
-def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
-    """Return the book as a PDF; `draft` is where its HTML may stand.
+def print_book(tab: Tab, site: Path, book: Book, draft: Path, volume: str = "book") -> bytes:
+    """Return a volume as a PDF; `draft` is where its HTML may stand.
 
     It is printed twice: the first time tells which sheet each place is on. Where a number moves
     what follows, it is printed again.
     """
-    page = combine(site, book)
+    page = combine(site, book, volume)
     text = html.tostring(page, encoding="unicode", doctype="<!doctype html>")
     draft.write_text(text, encoding="utf-8")
     tab.set_default_timeout(0)
@@ -82,7 +93,9 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path) -> bytes:
         tab.evaluate(FILL_IN, numbers)
         with pikepdf.open(io.BytesIO(tab.pdf(tagged=True, **PDF))) as pdf:
             if (found := places(pdf)) == numbers:
-                describe(pdf, book)
+                describe(pdf, book, str(page.findtext("head/title")))
+                (other,) = VOLUMES.keys() - {volume}
+                lead_to(pdf, edition_of(site, other).name)
                 write_outline(pdf, page)
                 simplify(pdf)
                 return saved(pdf)
@@ -104,13 +117,23 @@ def moment(book: Book) -> datetime:
     return datetime(int(year), int(month), int(day), tzinfo=UTC)
 
 
-def describe(pdf: Pdf, book: Book) -> None:
+def lead_to(pdf: Pdf, other: str) -> None:
+    """Let links to the other volume lead to the file of this name beside this one."""
+    for page in pdf.pages:
+        for note in page.get("/Annots", []):
+            address = unquote(str(note.A.get("/URI", ""))) if "/A" in note else ""
+            if address.startswith(OTHER):
+                place = Name(f"/{address.removeprefix(OTHER)}")
+                note.A = Dictionary(S=Name.GoToR, F=pikepdf.String(other), D=place)
+
+
+def describe(pdf: Pdf, book: Book, title: str) -> None:
     """Say what the PDF is and when it was made."""
     date = moment(book)
     stamp = f"D:{date:%Y%m%d%H%M%S}Z"
     pdf.docinfo = pdf.make_indirect(
         Dictionary(
-            Title=book.title,
+            Title=title,
             Author=book.authors,
             Subject=f"Version {book.version}",
             CreationDate=stamp,
@@ -227,20 +250,21 @@ def saved(pdf: Pdf) -> bytes:
 
 
 def main() -> None:
-    """Print the book, or the pages that are named."""
+    """Print both volumes, or of each the pages that are named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", nargs="*", help="paths in the site; all without")
     wanted = parser.parse_args().pages
-    started = time.monotonic()
-    path = edition_of(SITE)
-    if wanted:
-        path = path.with_name("part.pdf")
-    path.parent.mkdir(exist_ok=True)
-    with launched() as browser:
-        draft = path.with_name("book.html")
-        content = print_book(browser.new_page(), SITE, read(SITE, wanted), draft)
-    path.write_bytes(content)
-    print(f"{path}: {len(content) / 1e6:.1f} MB, {time.monotonic() - started:.0f} s")
+    for volume in VOLUMES:
+        started = time.monotonic()
+        path = edition_of(SITE, volume)
+        if wanted:
+            path = path.with_name(f"part-{volume}.pdf")
+        path.parent.mkdir(exist_ok=True)
+        draft = path.with_name(f"{volume}.html")
+        with launched() as browser:
+            content = print_book(browser.new_page(), SITE, read(SITE, wanted), draft, volume)
+        path.write_bytes(content)
+        print(f"{path}: {len(content) / 1e6:.1f} MB, {time.monotonic() - started:.0f} s")
 
 
 if __name__ == "__main__":

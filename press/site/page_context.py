@@ -25,6 +25,7 @@ from press.site.contents import (
     question_of,
     trail,
 )
+from press.site.paper import quoted, running_heads
 from press.site.policy import POLICY
 from selfattn_ref import __version__ as version
 
@@ -88,7 +89,14 @@ def set_head(
     context["asset"] = asset
     named = app.env.titles.get(page)
     without_tags = html.unescape(re.sub(r"<[^>]+>", "", str(context.get("title"))))
-    context["work"] = work_of(app, page, words(named) if named else without_tags)
+    name = words(named) if named else without_tags
+    context["work"] = work_of(app, page, name)
+    above = " · ".join([title, *(one["name"] for one in context["trail"][:1])])
+    address = quoted(context["canonical"] or app.builder.get_target_uri(page))
+    context["on_paper"] = (
+        f"{running_heads('', above, name)} @page :first {{ @bottom-left {{ content: "
+        f"{quoted(rights.on_paper(version, released()))} }} }} :root {{ --address: {address} }}"
+    )
 
 
 def edited_at(app: Sphinx, page: str) -> str:

@@ -22,3 +22,9 @@ _, kind, number = CITED["preferred-citation"]["license"].split("-")
 TEXT = License(
     f"CC {kind} {number}", f"https://creativecommons.org/licenses/{kind.lower()}/{number}/"
 )
+
+
+def on_paper(version: str, released: str) -> str:
+    """Return what the first sheet of a page says at its foot."""
+    edition = ", ".join(filter(None, (f"Version {version}", released)))
+    return f"{edition}. © {AUTHORS}. Text and figures: {TEXT.name}. Code: {CODE.name}."
