@@ -34,10 +34,10 @@ measure: book $(BROWSER)/.ready ## Measure the budgets on every page of the buil
 lighthouse: book $(BROWSER)/.ready ## Let Lighthouse score the heaviest pages on a phone (needs Node)
 	@$(BROWSER)/bin/python -m press lighthouse
 
-pdf: book $(BROWSER)/.ready ## Print the book into one PDF in _build/editions, with a Chromium
+pdf: book $(BROWSER)/.ready ## Print two PDFs into _build/editions, with a Chromium: the book, and the examples with the reference
 	@$(BROWSER)/bin/python -m press pdf
 
-site: pdf ## Copy the built site to _build/site, with the PDF and links to it: what is published
+site: pdf ## Copy the built site to _build/site, with the PDFs and links to them: what is published
 	@$(BROWSER)/bin/python -m press site
 
 test: $(READY) ## Run the quick test suite

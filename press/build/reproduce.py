@@ -4,7 +4,7 @@ Two copies of what the build reads, with nothing built, become books under condi
 in all that must not matter: the folder, the home, the day, the locale, the seed of hashes, the
 mask of new files, the number of cores, and what the processor is said to be able to, so that the
 last digits of its results differ. Then every file of the two is compared: the site with its
-notebooks and archives; and, but for `--no-pdf`, the PDF and what a release attaches.
+notebooks and archives; and, but for `--no-pdf`, the PDFs and what a release attaches.
 """
 
 import os

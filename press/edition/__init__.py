@@ -1,1 +1,1 @@
-"""The whole book as one PDF, made from the built site: `make pdf`."""
+"""The whole book as two PDFs, made from the built site: `make pdf`."""

@@ -1,6 +1,6 @@
 """Put what a release attaches into _build/release: the same bytes from the same site.
 
-The site as an archive; the archives of examples, the wheel and the PDF that it serves; checksums.
+The site as an archive; the archives of examples, the wheel and the PDFs that it serves; checksums.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from press.site.archives import archive
 from selfattn_ref import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
-SITE = ROOT / "_build" / "site"  # as `make site` leaves it: with the PDF
+SITE = ROOT / "_build" / "site"  # as `make site` leaves it: with the PDFs
 RELEASE = ROOT / "_build" / "release"
 
 

@@ -1,4 +1,4 @@
-"""The PDF of a small book: a lesson, an example, a page of the reference. `make check-site`."""
+"""The PDFs of a small book: lessons, an example, pages of the reference. `make check-site`."""
 
 import io
 import re
@@ -44,6 +44,17 @@ def pdf(made):
         yield opened
 
 
+@pytest.fixture(scope="module")
+def second(browser, tmp_path_factory):
+    """Return the other volume."""
+    draft = tmp_path_factory.mktemp("edition") / "examples.html"
+    tab = browser.new_page()
+    content = print_book(tab, SITE, combined.read(SITE, PAGES), draft, "examples")
+    tab.close()
+    with pikepdf.open(io.BytesIO(content)) as opened:
+        yield opened
+
+
 def tags(element):
     """Yield all tags below one."""
     inside = element.get("/K", [])
@@ -51,6 +62,17 @@ def tags(element):
         if isinstance(kid, pikepdf.Dictionary) and "/S" in kid:
             yield kid
             yield from tags(kid)
+
+
+def sheets(element):
+    """Return the sheets on which an element is."""
+    inside = element.get("/K", [])
+    kids = list(inside) if isinstance(inside, pikepdf.Array) else [inside]
+    found = {element.Pg.objgen for kid in kids if isinstance(kid, int)}
+    for kid in kids:
+        if isinstance(kid, pikepdf.Dictionary):
+            found |= {kid.Pg.objgen} if kid.get("/Type") == "/MCR" else sheets(kid)
+    return found
 
 
 def page_of_site(path):
@@ -81,7 +103,7 @@ class TestCombined:
 
         source = "https://book.test/tests/theorems/test_causal.html#TestHiddenKeys"
         assert source in links("https://book.test")
-        assert all(link.startswith(("#", "http")) for link in links(""))
+        assert all(link.startswith(("#", "http", "volume:")) for link in links(""))
 
     def test_an_id_that_two_pages_have_is_told_apart(self):
         ids = combined.combine(SITE, combined.read(SITE, PAGES)).xpath("//@id")
@@ -101,7 +123,8 @@ class TestCombined:
 
 class TestPdf:
     def test_it_says_what_it_is(self, pdf):
-        assert pdf.docinfo.Title == page_of_site("index.html").findtext("head/title")
+        title = page_of_site("index.html").findtext("head/title")
+        assert pdf.docinfo.Title == f"{title}. I: The book"
         assert pdf.Root.Lang == "en"
         assert pdf.Root.MarkInfo.Marked
         assert str(pdf.docinfo.Subject) == f"Version {combined.version_of(SITE)}"
@@ -118,10 +141,31 @@ class TestPdf:
         names = places(pdf)
         links = [note for page in pdf.pages for note in page.get("/Annots", [])]
         inside = [str(link.Dest)[1:] for link in links if "/Dest" in link]
-        outside = [str(link.A.URI) for link in links if "/A" in link]
-        assert len(inside) + len(outside) == len(links) > 50
+        actions = [link.A for link in links if "/A" in link]
+        outside = [str(one.URI) for one in actions if one.S == "/URI"]
+        to_other = [one for one in actions if one.S == "/GoToR"]
+        assert len(inside) + len(outside) + len(to_other) == len(links) > 50
         assert set(inside) <= set(names)
         assert all(re.match("https?://", address) for address in outside)
+
+    def test_a_link_to_the_other_volume_leads_to_a_place_there(self, pdf, second):
+        for one, other, number, name in (
+            (pdf, second, "examples", "SA021"),
+            (second, pdf, "book", "causal-masking"),
+        ):
+            links = [note for page in one.pages for note in page.get("/Annots", [])]
+            there = [link.A for link in links if "/A" in link and link.A.S == "/GoToR"]
+            assert {str(link.F) for link in there} == {
+                f"selfattn-{number}-{combined.version_of(SITE)}.pdf"
+            }
+            assert name in {str(link.D)[1:] for link in there} <= set(places(other))
+            assert name not in places(one)
+
+    def test_no_label_is_parted_from_its_array(self, pdf):
+        tables = [one for one in tags(pdf.Root.StructTreeRoot) if one.S == "/Table"]
+        labeled = [one for one in tables if any(kid.S == "/Caption" for kid in tags(one))]
+        assert len(labeled) > 20
+        assert [len(sheets(one)) for one in labeled] == [1] * len(labeled)
 
     def test_labels_are_those_of_the_web(self, pdf):
         names = places(pdf)
@@ -129,7 +173,7 @@ class TestPdf:
         labels = {one for one in main.xpath(".//@id") if one.startswith(("thm-", "ex-", "fig-"))}
         labels = {one for one in labels if not one.endswith(("-cite", "-answer"))}
         assert len(labels) > 7
-        assert labels | {"causal-masking", "causal/masking", "SA021"} <= set(names)
+        assert labels | {"causal-masking", "causal/masking"} <= set(names)
 
     def test_the_outline_has_parts_chapters_and_sections(self, pdf):
         with pdf.open_outline() as outline:
@@ -211,6 +255,29 @@ class TestSheets:
             assert sheet.locator(f"[id='{label}'].exercise").count() == 1
 
 
+def test_a_page_on_paper_has_notes_in_its_margin_and_solutions_after_its_exercises(browser):
+    page = browser.new_page(viewport=SHEET)
+    page.goto((SITE / LESSON).as_uri())
+    page.emulate_media(media="print")
+    text = page.locator("main").bounding_box()
+    notes = [note.bounding_box() for note in page.locator("main .notes").all()]
+    assert notes
+    for note in notes:
+        assert text["x"] + text["width"] < note["x"]
+        assert note["x"] + note["width"] <= SHEET["width"]
+    last = page.locator(".exercise").last.bounding_box()
+    assert all(one.bounding_box()["y"] > last["y"] for one in page.locator(".solution").all())
+    head = page.locator("head style").inner_text()
+    assert 'content: "Self-attention, computed · Causal masking"' in head
+    assert 'content: "The causal mask"' in head
+    moves = page.locator("figure#fig-masking-two-banks")
+    address = moves.evaluate("""figure =>
+        getComputedStyle(figure).getPropertyValue("--address")""")
+    assert "masking.html" in address
+    assert "var" not in moves.evaluate("figure => getComputedStyle(figure, '::after').content")
+    page.close()
+
+
 def test_a_published_site_links_the_pdf_on_every_page(tmp_path):
     site, pdf = tmp_path / "site", tmp_path / "book.pdf"
     pdf.write_bytes(b"%PDF")
@@ -218,7 +285,7 @@ def test_a_published_site_links_the_pdf_on_every_page(tmp_path):
         page = site / name
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text('<main></main><footer class="foot">\n<p>All</p>\n<p>Version</p></footer>')
-    published.add_edition(site, pdf)
+    published.add_edition(site, pdf, "The book")
     assert (site / pdf.name).read_bytes() == b"%PDF"
     assert check_site(site) == []
     assert '<p>All <a href="../book.pdf">The book as PDF</a></p>' in page.read_text()
