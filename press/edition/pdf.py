@@ -63,7 +63,7 @@ CUT = """() => {
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PRINTINGS = 4
 PDF = {"prefer_css_page_size": True, "print_background": True}
-SHEET = ViewportSize(width=635, height=900)  # CSS pixels within the margins
+SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
 FILL_IN = """(numbers) => {
   for (const place of document.querySelectorAll("a.at"))
     place.textContent = numbers[decodeURIComponent(place.hash.slice(1))];

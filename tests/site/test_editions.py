@@ -151,7 +151,7 @@ class TestPdf:
     def test_a_link_to_the_other_volume_leads_to_a_place_there(self, pdf, second):
         for one, other, number, name in (
             (pdf, second, "examples", "SA021"),
-            (second, pdf, "book", "causal-masking"),
+            (second, pdf, "book", "causal/masking"),
         ):
             links = [note for page in one.pages for note in page.get("/Annots", [])]
             there = [link.A for link in links if "/A" in link and link.A.S == "/GoToR"]
