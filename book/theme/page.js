@@ -84,18 +84,47 @@ const bookPage = {
     if (current) list.scrollTop = current.offsetTop - list.clientHeight / 2;
   }
 
-  // Mark the section that is read in the list beside the text.
-  function follow(list) {
-    const links = [...list.querySelectorAll("ol ol a")], read = {};
+  // In a narrow window the bar leaves as one reads on. As one scrolls up it returns, with a list of the sections.
+  function returns(bar) {
+    const name = make("summary"), first = make("a", { href: "#main" }, document.title.split(" · ")[0]);
+    const list = document.querySelector(".part a[href^='#'], .contents a")?.closest("ol").cloneNode(true);
+    const now = make("details", { class: "menu now" }, name, make("nav", { "aria-label": "On this page" }, first, list));
+    bar.firstElementChild.after(now);
+    follow(now, name);
+    let before = 0;
+    addEventListener("scroll", () => {
+      const far = scrollY > bar.offsetHeight;
+      if (far && Math.abs(scrollY - before) < 8) return;
+      bar.classList.toggle("slim", far);
+      bar.classList.toggle("away", far && scrollY > before);
+      bar.style.setProperty("--read", scrollY / (root.scrollHeight - innerHeight));
+      before = scrollY;
+    }, { passive: true });
+  }
+
+  // Name the section that is read, and mark it in the lists.
+  function follow(now, name) {
+    const links = [...now.querySelectorAll("a")], read = {};
     const observer = new IntersectionObserver((changes) => {
       for (const change of changes) read[change.target.id] = change.isIntersecting;
       const last = links.filter((link) => read[link.hash.slice(1)]).at(-1);
-      for (const link of links) {
-        if (link === last) link.setAttribute("aria-current", "true");
+      name.textContent = last.textContent;
+      for (const link of document.querySelectorAll(".part a[href^='#'], .now a")) {
+        if (link.hash === last.hash) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
       }
     }, { rootMargin: "0px 0px -75% 0px" });
     for (const link of links) observer.observe(document.getElementById(link.hash.slice(1)));
+  }
+
+  // Where nothing hovers, a heading shows no sign: who taps it has its address.
+  function address({ target }) {
+    const head = !target.closest("a, button, summary") && target.closest("h1, h2, h3, .head, dt, .eqno, .caption-number");
+    const link = head && (head.querySelector(".headerlink") || head.parentElement.querySelector(":scope > .headerlink"));
+    if (!link) return;
+    navigator.clipboard.writeText(link.href);
+    link.classList.add("done");
+    setTimeout(() => link.classList.remove("done"), 1500);
   }
 
   // What an example is, beside its id, while the pointer or the keyboard is there.
@@ -169,11 +198,13 @@ const bookPage = {
       const writes = event.target.closest("input, textarea, select, [contenteditable]");
       if (!event.altKey && (control ? key === "k" && !event.shiftKey : key === "/" && !writes)) search(event);
     });
+    if (navigator.clipboard && matchMedia("(hover: none)").matches) addEventListener("click", address);
+    all(".bar").forEach(returns);
     const menus = all("details.menu");
-    // A tap beside a menu closes it and does nothing else.
+    // A tap beside a menu closes it and does nothing else; one on a link in it follows the link.
     addEventListener("click", (event) => {
       for (const menu of menus) {
-        if (!menu.open || menu.contains(event.target)) continue;
+        if (!menu.open || menu.contains(event.target) && !event.target.closest(".now a")) continue;
         menu.open = false;
         if (!event.target.closest(".bar")) event.preventDefault();
       }
@@ -194,7 +225,6 @@ const bookPage = {
       if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;
       all(".part").forEach(center);
     });
-    all(".part").forEach(follow);
     unfold();
     addEventListener("hashchange", unfold);
   });

@@ -15,6 +15,7 @@ from book.figures import palette
 from press.math.text import words
 from press.site import rights
 from press.site.addresses import EXAMPLE, base_of, public_path, sources_of
+from press.site.breaks import breakable
 from press.site.citation import work_of
 from press.site.commit import released
 from press.site.contents import (
@@ -36,6 +37,7 @@ def page_context(
     """Tell the templates what they show of a page; return the template of its kind."""
     set_place(app, page, context)
     set_head(app, page, context, doctree)
+    context["body"] = breakable(context.get("body", ""))
     context["question"] = question_of(app.env, page)
     context["level"] = level_of(app.env, page)
     context["sections"] = list(sections_of(doctree)) if doctree is not None else []

@@ -1,0 +1,25 @@
+"""Where a page may break: a long line of code hangs on a phone, an identifier after an underscore."""
+
+import re
+
+FITS = 36  # columns of code on the narrowest phone
+CODE = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.S)
+NAME = re.compile(r'(<(?:code|span class="(?:pre|descname)")>)([^<]*[^\W_]_[^<]*)')
+PIECES = re.compile(r"(?<=\n)|(?=</?div)|(?<=</div>)")  # lines, and what Sphinx marks among them
+OPENED = re.compile(r"<(/?)\w+[^>]*>")
+
+
+def breakable(body: str) -> str:
+    """Mark in a page the lines of code that are longer than a phone is wide, and break names."""
+    body = NAME.sub(lambda m: m[1] + re.sub(r"(?<=[^\W_]_)(?=[^\W_])", "<wbr>", m[2]), body)
+    return CODE.sub(lambda m: m[1] + "".join(map(hanging, PIECES.split(m[2]))) + m[3], body)
+
+
+def hanging(line: str) -> str:
+    """Return a line of code as a piece of its own if it is long and its marks are whole."""
+    depth = lowest = 0
+    for mark in OPENED.finditer(line):
+        depth += -1 if mark[1] else 1
+        lowest = min(lowest, depth)
+    text = re.sub(r"&\w+;", "&", OPENED.sub("", line.rstrip("\n")))
+    return f'<span class="long">{line}</span>' if len(text) > FITS and not depth | lowest else line
