@@ -13,6 +13,8 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, GZipContentEncoding, StaticFileHandler
 
+from press.site.nowhere import from_any_depth
+
 # What hosts compress. Fonts and pictures are compressed already.
 TEXT = {".css", ".html", ".inv", ".js", ".json", ".md", ".svg", ".txt", ".xml"}
 
@@ -29,11 +31,16 @@ def transfer_size(path: Path) -> int:
 class Files(StaticFileHandler):
     """Serve the files of a folder, and its page 404.html where there is none."""
 
+    def initialize(self, path: str, default_filename: str, prefix: str = "/") -> None:
+        """Take the address at which the folder is served."""
+        super().initialize(path, default_filename)
+        self.prefix = prefix
+
     def write_error(self, status_code: int, **more: Any) -> None:
         """Say that a file is not there."""
         page = Path(self.get_absolute_path(self.root, "404.html"))
         if page.is_file():
-            self.finish(page.read_bytes())
+            self.finish(from_any_depth(page.read_text("utf-8"), self.prefix))
         else:
             super().write_error(status_code, **more)
 
@@ -46,7 +53,8 @@ def serving(
     more: Sequence[tuple[Any, ...]] = (),
 ) -> Iterator[str]:
     """Serve a folder, and what `more` says, in the background on a free port; yield its address."""
-    every = (f"{prefix}(.*)", files, {"path": f"{folder}", "default_filename": "index.html"})
+    options = {"path": f"{folder}", "default_filename": "index.html", "prefix": prefix}
+    every = (f"{prefix}(.*)", files, options)
     application = Application(
         [*more, every], compress_response=True, log_function=lambda handler: None
     )

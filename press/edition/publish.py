@@ -4,13 +4,15 @@
 
 Each archive is the site of a release, with its SHA256SUMS beside it. OUT gets /v1.0/ for each of
 them (of several 1.0.x the last), /latest/ for the newest, and for each address without a version a
-page that leads to the newest. No page of a site is changed: which versions there are, and which of
+page that leads to the newest. SITE_PATH is where a host will show OUT, such as /book/; only the page
+for wrong addresses has to know. No page of a site is changed: which versions there are, and which of
 its pages each of them lacks, stands in one script of each, _static/versions.js.
 """
 
 import hashlib
 import html
 import json
+import os
 import re
 import shutil
 import sys
@@ -18,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from zipfile import BadZipFile, ZipFile
 
 from press.site.moved import LEAD
+from press.site.nowhere import from_any_depth
 
 NAME, SUMS = "selfattn-book", "SHA256SUMS"  # as a release attaches them
 NOWHERE = "404.html"
@@ -31,8 +34,11 @@ STUB = """\
 """
 
 
-def publish(archives: list[Path], out: Path) -> list[str]:
-    """Arrange the archives in the folder `out`, which must not exist; return the versions."""
+def publish(archives: list[Path], out: Path, at: str = "/") -> list[str]:
+    """Arrange the archives in the folder `out`, which must not exist; return the versions.
+
+    A host will show the folder at the path `at`.
+    """
     if out.exists():
         raise ValueError(f"{out} exists already: name a folder that does not")
     newest: dict[tuple[int, int], tuple[int, Path]] = {}
@@ -55,7 +61,8 @@ def publish(archives: list[Path], out: Path) -> list[str]:
     (out / "lead.js").write_text(LEAD, encoding="utf-8")
     # Not a page that leads on: a host shows it at any address, however deep.
     if (nowhere := out / "latest" / NOWHERE).is_file():
-        shutil.copy(nowhere, out)
+        text = from_any_depth(nowhere.read_text("utf-8"), f"{at}latest/")
+        (out / NOWHERE).write_text(text, encoding="utf-8")
     return names
 
 
@@ -118,7 +125,7 @@ def main(arguments: list[str]) -> int:
         return 2
     out, *archives = map(Path, arguments)
     try:
-        names = publish(archives, out)
+        names = publish(archives, out, os.environ.get("SITE_PATH", "/"))
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

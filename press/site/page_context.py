@@ -82,7 +82,7 @@ def set_head(
     context["social_card"] = f"{base}/_static/card.png"
     context["base"] = f"{base}/" if base and page == "404" else ""
     context["edit"] = edited_at(app, page)
-    context["paper"], context["ink"] = palette.PAPER, palette.INK
+    context["paper"] = palette.PAPER
 
     def asset(name: str) -> str:
         digest = hashlib.sha256(Path(app.outdir, "_static", name).read_bytes()).hexdigest()[:8]

@@ -1,0 +1,135 @@
+"""What a reader in a hurry meets on a phone: the bar that returns, sizes, lines that fit, a way home."""
+
+import pytest
+from playwright.sync_api import expect
+
+from press.build.book import SITE
+from press.build.server import serving
+from press.measure.visit import script
+from tests.site.test_frame import LESSON, PHONE
+
+# One page of each kind.
+KINDS = (
+    *("index", "beyond/learning", "causal/padding-and-empty-rows", "SA016/index", "404"),
+    *("examples/index", "examples/slips", "reference/api/attention", "reference/theorems"),
+    *("genindex", "search", "derivations/beyond", "_modules/selfattn_ref/gradients"),
+)
+
+
+@pytest.fixture
+def phone(visit):
+    def open_page(path, after="", **reader):
+        return visit(
+            path, after, **PHONE | {"permissions": ["clipboard-read", "clipboard-write"]} | reader
+        )
+
+    return open_page
+
+
+def scroll(page, to):
+    page.evaluate(f"scrollTo({{ top: {to}, behavior: 'instant' }})")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+
+class TestTheBar:
+    def test_it_leaves_as_one_reads_on_and_returns_slim_as_one_scrolls_up(self, phone):
+        page = phone(LESSON)
+        bar = page.locator(".bar")
+        top = page.locator("h1").evaluate("one => one.getBoundingClientRect().top + scrollY")
+        scroll(page, 3000)
+        expect(bar).not_to_be_in_viewport()
+        scroll(page, 2900)
+        expect(bar).to_be_in_viewport(ratio=0.99)
+        assert bar.bounding_box()["height"] <= 50
+        shown = bar.locator("> *:visible").all_inner_texts()
+        assert len(shown) == 4
+        assert shown[2:] == ["Contents", "Search"]
+        assert page.locator("h1").evaluate(
+            "one => one.getBoundingClientRect().top + scrollY"
+        ) == pytest.approx(top, abs=0.1)
+        read = float(bar.evaluate("one => getComputedStyle(one, '::after').scale.split(' ')[0]"))
+        height = page.evaluate("document.documentElement.scrollHeight - innerHeight")
+        assert read == pytest.approx(2900 / height, abs=0.01)
+        scroll(page, 0)
+        expect(bar.get_by_text("Theme")).to_be_visible()
+
+    def test_it_names_the_section_silently_and_leads_to_the_others(self, phone):
+        page = phone(LESSON, "#exercises")
+        scroll(page, page.evaluate("scrollY") - 20)
+        name = page.locator(".now summary")
+        heading = page.locator("#exercises").evaluate("one => one.getBoundingClientRect().top")
+        scroll(page, page.evaluate("scrollY") + heading - 50)
+        scroll(page, page.evaluate("scrollY") - 20)
+        expect(name).to_have_text("Exercises")
+        assert name.evaluate("one => !one.closest('[aria-live], [role=status]')")
+        name.tap()
+        expect(page.locator(".now [aria-current]")).to_have_text("Exercises")
+        page.locator(".now a").nth(1).tap()
+        expect(page.locator(".now nav")).not_to_be_visible()
+        first = page.locator("main section section h2").first
+        expect(first).to_be_in_viewport()
+        box = page.locator(".bar").bounding_box()
+        assert first.bounding_box()["y"] >= box["y"] + box["height"]  # not below the bar
+        expect(name).to_have_text(first.evaluate("one => one.firstChild.textContent"))
+
+    def test_the_keyboard_brings_it_back(self, phone):
+        page = phone(LESSON)
+        scroll(page, 3000)
+        expect(page.locator(".bar")).not_to_be_in_viewport()
+        page.keyboard.press("Tab")
+        page.locator(".find").focus()
+        expect(page.locator(".find")).to_be_in_viewport(ratio=0.99)
+
+    def test_without_script_it_stays_where_it_was(self, phone):
+        page = phone(LESSON, java_script_enabled=False)
+        assert page.locator(".bar").evaluate("one => getComputedStyle(one).position") == "static"
+
+    def test_it_does_not_slide_where_less_motion_is_asked_for(self, phone):
+        moves = "one => getComputedStyle(one).transitionDuration"
+        assert phone(LESSON, reduced_motion="reduce").locator(".bar").evaluate(moves) == "0s"
+        assert (
+            phone(LESSON, reduced_motion="no-preference").locator(".bar").evaluate(moves) == "0.2s"
+        )
+
+
+def test_a_heading_has_no_sign_and_copies_its_address(phone):
+    page = phone(LESSON)
+    signs = page.locator(".headerlink")
+    assert signs.count() > 10
+    assert not any(signs.evaluate_all("all => all.map((one) => +getComputedStyle(one).opacity)"))
+    heading = page.locator("#the-rule h2")
+    heading.tap()
+    assert page.evaluate("navigator.clipboard.readText()") == f"{LESSON.as_uri()}#the-rule"
+    assert heading.locator(".headerlink").evaluate("one => getComputedStyle(one).opacity") == "1"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_all_can_be_read_and_pressed(name, phone):
+    page = phone(SITE / f"{name}.html")
+    assert [box for box in page.evaluate(script("code"), {}) if box["value"] > 1] == []
+    assert page.evaluate(script("small"), {}) == []
+    assert page.evaluate(script("targets"), {}) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_long_line_hangs_and_is_copied_as_it_was(phone):
+    page = phone(SITE / "causal" / "masking.html")
+    line = page.locator(".cell_input .long").first
+    text = line.text_content()
+    assert len(text) > 37
+    assert text.endswith("\n")
+    assert text in page.evaluate("document.querySelector('.cell_input:has(.long) pre').textContent")
+
+
+@pytest.mark.parametrize("wrong", ["no.html", "causal/no.html", "reference/api/no/where/"])
+def test_from_a_wrong_address_one_finds_home(wrong, page):
+    with serving(SITE, "/some/where/") as address:
+        page.goto(f"{address}{wrong}")
+        expect(page.locator(".bar")).to_be_visible()
+        assert (
+            page.locator("h1")
+            .evaluate("one => getComputedStyle(one).fontFamily")
+            .startswith('"Computed')
+        )
+        page.get_by_role("link", name="The front page").click()
+        page.wait_for_url(f"{address}index.html")
