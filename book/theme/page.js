@@ -107,7 +107,7 @@ const bookPage = {
     const links = [...now.querySelectorAll("a")], read = {};
     const observer = new IntersectionObserver((changes) => {
       for (const change of changes) read[change.target.id] = change.isIntersecting;
-      const last = links.filter((link) => read[link.hash.slice(1)]).at(-1);
+      const last = links.filter((link) => read[link.hash.slice(1)]).at(-1) || links[0];
       name.textContent = last.textContent;
       for (const link of document.querySelectorAll(".part a[href^='#'], .now a")) {
         if (link.hash === last.hash) link.setAttribute("aria-current", "true");

@@ -31,7 +31,9 @@ def transfer_size(path: Path) -> int:
 class Files(StaticFileHandler):
     """Serve the files of a folder, and its page 404.html where there is none."""
 
-    def initialize(self, path: str, default_filename: str, prefix: str = "/") -> None:
+    def initialize(  # type: ignore[override]
+        self, path: str, default_filename: str, prefix: str = "/"
+    ) -> None:
         """Take the address at which the folder is served."""
         super().initialize(path, default_filename)
         self.prefix = prefix

@@ -4,9 +4,9 @@
 
 Each archive is the site of a release, with its SHA256SUMS beside it. OUT gets /v1.0/ for each of
 them (of several 1.0.x the last), /latest/ for the newest, and for each address without a version a
-page that leads to the newest. SITE_PATH is where a host will show OUT, such as /book/; only the page
-for wrong addresses has to know. No page of a site is changed: which versions there are, and which of
-its pages each of them lacks, stands in one script of each, _static/versions.js.
+page that leads to the newest. SITE_PATH is where a host will show OUT, such as /book/, which only
+the page for wrong addresses has to know. No page of a site is changed: which versions there are,
+and which of its pages each of them lacks, stands in one script of each, _static/versions.js.
 """
 
 import hashlib

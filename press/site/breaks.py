@@ -1,4 +1,4 @@
-"""Where a page may break: a long line of code hangs on a phone, an identifier after an underscore."""
+"""Where a page may break: a long line of code on a phone, an identifier after an underscore."""
 
 import re
 
