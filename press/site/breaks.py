@@ -22,4 +22,8 @@ def hanging(line: str) -> str:
         depth += -1 if mark[1] else 1
         lowest = min(lowest, depth)
     text = re.sub(r"&\w+;", "&", OPENED.sub("", line.rstrip("\n")))
-    return f'<span class="long">{line}</span>' if len(text) > FITS and not depth | lowest else line
+    if len(text) <= FITS or depth or lowest:
+        return line
+    indent = len(text) - len(text.lstrip())  # what does not fit begins below it, a little further
+    place = f' style="--in:{indent}ch"' * bool(indent)
+    return f'<span class="long"{place}>{line}</span>'

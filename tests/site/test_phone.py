@@ -122,6 +122,26 @@ def test_a_long_line_hangs_and_is_copied_as_it_was(phone):
     assert text in page.evaluate("document.querySelector('.cell_input:has(.long) pre').textContent")
 
 
+def test_what_does_not_fit_begins_further_in_than_its_line(phone):
+    page = phone(SITE / "causal" / "padding-and-empty-rows.html")
+    lines = page.locator(".cell_input .long:visible").evaluate_all("""(all) => all.map((line) => {
+        const range = document.createRange(), nodes = document.createTreeWalker(line, 4), at = {};
+        while (nodes.nextNode()) {
+            for (let i = 0; i < nodes.currentNode.length; i++) {
+                if (!nodes.currentNode.data[i].trim()) continue;
+                range.setStart(nodes.currentNode, i);
+                range.setEnd(nodes.currentNode, i + 1);
+                const { left, bottom } = range.getBoundingClientRect();
+                at[Math.round(bottom)] ??= left;
+            }
+        }
+        return Object.values(at);
+    })""")
+    broken = [starts for starts in lines if len(starts) > 1]
+    assert len(broken) > 3
+    assert all(start > first for first, *others in broken for start in others)
+
+
 @pytest.mark.parametrize("wrong", ["no.html", "causal/no.html", "reference/api/no/where/"])
 def test_from_a_wrong_address_one_finds_home(wrong, page):
     with serving(SITE, "/some/where/") as address:
