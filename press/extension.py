@@ -44,7 +44,7 @@ from press.lesson import (
 from press.lesson.folds import Visitors, html
 from press.math import render, roles
 from press.reference import checks, errata, objectives, promises, source_pages, theorem_index
-from press.reference.map import Map
+from press.reference.map import Map, tell_paths
 from press.seams import STATEMENTS
 from press.site import (
     addresses,
@@ -142,6 +142,7 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("html-page-context", LATE, figures.load_scripts),
     ("html-page-context", LATE, trace.load_script),  # after the other figures
     ("html-page-context", LATE, page_context.page_context),
+    ("html-page-context", LATE, tell_paths),
     ("html-page-context", LATE, page.around),
     ("html-page-context", LATE, card.describe_card),
     ("html-page-context", LATE, linked_data.describe),  # of what the two before say is cited

@@ -182,6 +182,10 @@ const bookPage = {
   addEventListener("DOMContentLoaded", () => {
     const all = (selector) => [...document.querySelectorAll(selector)];
     all(".theme").forEach(themes);
+    const chosen = new URLSearchParams(location.search).get("path");
+    const onPath = all("[data-path]").filter((one) => one.dataset.path === chosen);
+    for (const one of onPath) one.hidden = false;
+    for (const one of onPath.length ? all(".next:not([data-path])") : []) one.hidden = true;
     all(".lecture").forEach(lecture);
     all(".id-link").forEach(tells);
     if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre, .copied > code").forEach(copies);

@@ -5,6 +5,7 @@ import json
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -12,7 +13,7 @@ from sphinx.environment import BuildEnvironment
 
 from press.lesson.opening import minutes
 from press.markup import raw
-from press.site.contents import levels, parts, parts_seen_from
+from press.site.contents import entry_of, levels, parts, parts_seen_from
 from press.site.placeholders import LateDirective
 
 
@@ -20,6 +21,7 @@ from press.site.placeholders import LateDirective
 class Path:
     """A way over some lessons: what the front page calls it, and where each of them stands."""
 
+    key: str  # in the address of a page that is read on it
     letter: str
     name: str
     pages: list[str]
@@ -48,10 +50,26 @@ def paths_over(env: BuildEnvironment) -> list[Path]:
                 raise ValueError(f"{page}: the paths are {', '.join(names)}, got {key}")
             stops[key].append(page)
     return [
-        Path(letter, names[key], pages, [float(order.index(page)) for page in pages])
+        Path(key, letter, names[key], pages, [float(order.index(page)) for page in pages])
         for letter, (key, pages) in zip(string.ascii_uppercase, stops.items(), strict=False)
         if pages
     ]
+
+
+def tell_paths(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Tell the template on which paths a page is, and which pages come around it on each."""
+    context["on_paths"] = []
+    for path in paths_over(app.env):
+        if page not in path.pages:
+            continue
+        at = path.pages.index(page)
+        around = {"before": path.pages[at - 1 : at], "after": path.pages[at + 1 : at + 2]}
+        context["on_paths"].append(
+            {"key": path.key, "name": path.name, "at": at + 1, "of": len(path.pages)}
+            | {way: [entry_of(app, page, one) for one in pages] for way, pages in around.items()}
+        )
 
 
 def duration(app: Sphinx, path: Path) -> str:
@@ -97,6 +115,6 @@ def legend(app: Sphinx, path: Path) -> str:
     """Return the letter of a path, its name with its first page, its levels and its length."""
     first = app.builder.get_relative_uri(app.env.docname, path.pages[0])
     return (
-        f'<li><b>{path.letter}</b> <a href="{first}">{html.escape(path.name)}</a>'
+        f'<li><b>{path.letter}</b> <a href="{first}?path={path.key}">{html.escape(path.name)}</a>'
         f" <small>level {levels(app.env, path.pages)}, {duration(app, path)}</small></li>"
     )

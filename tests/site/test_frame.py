@@ -63,3 +63,29 @@ def test_each_page_says_where_it_is():
         "library",
         "The library",
     ]
+
+
+def test_the_arrow_follows_the_path_that_was_chosen(visit):
+    page = visit(SITE / "index.html")
+    chosen = page.locator("ul.paths a")
+    for number in range(chosen.count()):
+        page.goto((SITE / "index.html").as_uri())
+        name = chosen.nth(number).inner_text()
+        chosen.nth(number).click()
+        places, arrow = [], page.locator(".next:visible [rel=next]")
+        while not places or arrow.count():
+            if places:
+                arrow.click()
+            said = page.locator(".on-path:visible").inner_text()
+            places.append(said.removeprefix(f"{name}, page "))
+            expect(page.locator(".next:visible")).to_have_count(1)
+        assert places == [f"{place + 1} of {len(places)}" for place in range(len(places))]
+        assert len(places) > 3
+
+
+def test_without_a_path_the_arrow_leads_through_the_book(visit):
+    for address in (LESSON.as_uri(), f"{LESSON.as_uri()}?path=none"):
+        page = visit(LESSON)
+        page.goto(address)
+        expect(page.locator(".on-path:visible")).to_have_count(0)
+        expect(page.locator(".next:visible")).not_to_have_attribute("data-path", "first")
