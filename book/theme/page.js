@@ -131,7 +131,26 @@ const bookPage = {
   function tells(link) {
     const card = document.getElementById(`about-${link.textContent}`);
     if (!card?.showPopover) return; // the title of the link says it, too
-    let later;
+    link.removeAttribute("title"); // or the browser would say it a second time
+    link.setAttribute("aria-describedby", card.id);
+    beside(link, () => card);
+  }
+
+  // A statement or an equation of this page, beside a link to it.
+  function previews(link) {
+    const target = document.getElementById(link.hash.slice(1));
+    if (!target?.showPopover) return;
+    beside(link, () => {
+      const copy = target.cloneNode(true), card = make("div", { class: "about preview", popover: "manual" }, copy);
+      for (const one of card.querySelectorAll(".tested, .cite, .headerlink")) one.remove();
+      for (const one of card.querySelectorAll("[id]")) one.removeAttribute("id");
+      document.getElementById("main").append(card);
+      return card;
+    });
+  }
+
+  function beside(link, made) {
+    let card, later;
     const soon = (act) => (event) => {
       clearTimeout(later);
       if (event.pointerType !== "touch") later = setTimeout(act, 200);
@@ -142,20 +161,24 @@ const bookPage = {
       const below = at.bottom + 6;
       card.style.top = `${Math.max(8, below + card.offsetHeight < innerHeight ? below : at.top - card.offsetHeight - 6)}px`;
     };
-    const show = () => { card.showPopover(); place(); };
-    const hide = () => card.hidePopover();
-    link.removeAttribute("title"); // or the browser would say it a second time
-    link.setAttribute("aria-describedby", card.id);
+    const hide = () => card?.hidePopover();
+    const show = () => {
+      if (!card) {
+        card = made();
+        card.addEventListener("pointerenter", () => clearTimeout(later));
+        card.addEventListener("pointerleave", soon(hide));
+      }
+      card.showPopover();
+      place();
+    };
     link.addEventListener("pointerenter", soon(show));
     link.addEventListener("focus", () => {
       if (link.matches(":focus-visible")) show();
     });
     link.addEventListener("pointerleave", soon(hide));
     link.addEventListener("blur", hide);
-    card.addEventListener("pointerenter", () => clearTimeout(later));
-    card.addEventListener("pointerleave", soon(hide));
     addEventListener("scroll", () => { // a link that is reached by Tab is scrolled to
-      if (link.matches(":focus-visible")) place();
+      if (card && link.matches(":focus-visible")) place();
       else hide();
     }, { passive: true });
     addEventListener("keydown", (event) => { if (event.key === "Escape") { clearTimeout(later); hide(); } });
@@ -188,6 +211,7 @@ const bookPage = {
     for (const one of onPath.length ? all(".next:not([data-path])") : []) one.hidden = true;
     all(".lecture").forEach(lecture);
     all(".id-link").forEach(tells);
+    all('main :is(a[href^="#thm-"], a[href^="#equation-"]):not(.headerlink)').forEach(previews);
     if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre, .copied > code").forEach(copies);
     for (const box of all("pre, .math-scroll, .table, .strip")) boxes.observe(box);
     const search = (event) => {

@@ -1,4 +1,4 @@
-"""The card beside the id of an example, by pointer and keyboard. `make check-site`."""
+"""The card beside the id of an example or a name, by pointer and keyboard. `make check-site`."""
 
 from pathlib import Path
 
@@ -55,3 +55,27 @@ def test_it_stays_inside_a_small_window(page, link, card):
     box = card.bounding_box()
     assert box["x"] >= 0 <= box["y"]
     assert box["x"] + box["width"] <= 320
+
+
+@pytest.mark.parametrize(
+    "to, said",
+    [("#thm-dot-product-variance", "are uncorrelated"), ("#equation-eq-score-variance", "Var")],
+)
+def test_a_statement_and_an_equation_are_shown_beside_a_link_to_them(page, to, said):
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{Path(SITE).as_uri()}/scaling/variance-of-a-dot-product.html")
+    link, card = page.locator(f"main a.reference[href='{to}']").first, page.locator(".preview")
+    link.evaluate("node => node.focus({ focusVisible: true })")
+    card.wait_for(state="visible")
+    page.wait_for_timeout(200)  # what scrolls has scrolled
+    assert card.is_visible()
+    assert said in card.text_content()
+    assert page.evaluate("document.querySelectorAll('[id]').length") == page.evaluate(
+        "new Set([...document.querySelectorAll('[id]')].map((one) => one.id)).size"
+    )
+    page.keyboard.press("Escape")
+    assert not card.is_visible()
+    page.mouse.move(0, 0)
+    link.hover()
+    card.wait_for(state="visible")
+    assert card.count() == 1
