@@ -31,18 +31,11 @@ def transfer_size(path: Path) -> int:
 class Files(StaticFileHandler):
     """Serve the files of a folder, and its page 404.html where there is none."""
 
-    def initialize(  # type: ignore[override]
-        self, path: str, default_filename: str, prefix: str = "/"
-    ) -> None:
-        """Take the address at which the folder is served."""
-        super().initialize(path, default_filename)
-        self.prefix = prefix
-
     def write_error(self, status_code: int, **more: Any) -> None:
         """Say that a file is not there."""
         page = Path(self.get_absolute_path(self.root, "404.html"))
         if page.is_file():
-            self.finish(from_any_depth(page.read_text("utf-8"), self.prefix))
+            self.finish(from_any_depth(page.read_text("utf-8"), self.settings["prefix"]))
         else:
             super().write_error(status_code, **more)
 
@@ -55,10 +48,10 @@ def serving(
     more: Sequence[tuple[Any, ...]] = (),
 ) -> Iterator[str]:
     """Serve a folder, and what `more` says, in the background on a free port; yield its address."""
-    options = {"path": f"{folder}", "default_filename": "index.html", "prefix": prefix}
+    options = {"path": f"{folder}", "default_filename": "index.html"}
     every = (f"{prefix}(.*)", files, options)
     application = Application(
-        [*more, every], compress_response=True, log_function=lambda handler: None
+        [*more, every], compress_response=True, log_function=lambda handler: None, prefix=prefix
     )
     sockets = bind_sockets(0, "127.0.0.1")
     ended = asyncio.Event()

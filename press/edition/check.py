@@ -7,28 +7,30 @@ from pathlib import Path
 
 import yaml
 
+from press.edition.combined import VOLUMES
 from press.site.commit import ROOT, commit
 from selfattn_ref import __version__
 
 BUILT = "_build/site"
+ADDRESS = re.compile(r"https://[^\s?#]*[^\s?#/]")
+SETTINGS = {
+    "html.baseurl": "the public address of the site. Without it citations have no link, pages no "
+    "preview, search engines no list, and notebooks run only on a disk.",
+    "repository.url": "the address of the sources. Without it no page says where one mends it or "
+    "reports a mistake.",
+}
 
 
 def missing(root: Path = ROOT) -> Iterator[str]:
     """Yield a line for each thing that is missing, or does not fit the rest."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-    address = config["html"]["baseurl"]
-    if not address:
-        yield (
-            "_config.yml: html.baseurl, the public address of the site. Without it citations have "
-            "no link, pages no preview, search engines no list, and notebooks run only on a disk."
-        )
-    elif not re.fullmatch(r"https://[^\s?#]*[^\s?#/]", address):
-        yield f"_config.yml: html.baseurl is {address!r}, not https://… without / at the end."
-    if not config["repository"]["url"]:
-        yield (
-            "_config.yml: repository.url, the address of the sources. Without it no page says "
-            "where one mends it or reports a mistake."
-        )
+    for name, what in SETTINGS.items():
+        part, key = name.split(".")
+        address = config[part][key]
+        if not address:
+            yield f"_config.yml: {name}, {what}"
+        elif not ADDRESS.fullmatch(address) or "YOU" in address:
+            yield f"_config.yml: {name} is {address!r}, not https://… without / at the end."
     cited = yaml.safe_load((root / "CITATION.cff").read_text("utf-8"))
     if cited["version"] != __version__:
         yield f"CITATION.cff: version is {cited['version']}, that of the library {__version__}."
@@ -37,9 +39,12 @@ def missing(root: Path = ROOT) -> Iterator[str]:
         yield "CITATION.cff: date-released, the day of the release."
     elif heading not in (root / "CHANGELOG.md").read_text("utf-8").splitlines():
         yield f"CHANGELOG.md: the heading {heading!r}, with the day of CITATION.cff."
-    if not list((root / BUILT).glob("*.pdf")):
-        yield f"{BUILT}: the site with its PDF. 'make release' makes it."
-    elif (root / BUILT / "commit.txt").read_text("utf-8").strip() != commit():
+    site, here = root / BUILT, commit()
+    if len(list(site.glob("*.pdf"))) < len(VOLUMES):
+        yield f"{BUILT}: the site with its PDFs. 'make release' makes it."
+    elif here.endswith("-dirty"):
+        yield "There are changes that no commit has. Commit them, and 'make release' again."
+    elif (site / "commit.txt").read_text("utf-8").strip() != here:
         yield f"{BUILT}: is not of the last commit. 'make release' again."
 
 

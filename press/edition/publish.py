@@ -4,19 +4,19 @@
 
 Each archive is the site of a release, with its SHA256SUMS beside it. OUT gets /v1.0/ for each of
 them (of several 1.0.x the last), /latest/ for the newest, and for each address without a version a
-page that leads to the newest. SITE_PATH is where a host will show OUT, such as /book/, which only
-the page for wrong addresses has to know. No page of a site is changed: which versions there are,
-and which of its pages each of them lacks, stands in one script of each, _static/versions.js.
+page that leads to the newest; what is no page is there itself. No page of a site is changed: which
+versions there are, and which of its pages each of them lacks, stands in one script of each,
+_static/versions.js.
 """
 
 import hashlib
 import html
 import json
-import os
 import re
 import shutil
 import sys
 from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 from zipfile import BadZipFile, ZipFile
 
 from press.site.moved import LEAD
@@ -26,6 +26,7 @@ NAME, SUMS = "selfattn-book", "SHA256SUMS"  # as a release attaches them
 NOWHERE = "404.html"
 SCRIPT = Path(__file__).parents[2] / "book" / "theme" / "versions.js"
 ARCHIVE = re.compile(rf"{NAME}-(\d+)\.(\d+)\.(\d+)\.zip")
+HOME = re.compile(r'<link rel="canonical" href="([^"]+)"')
 STUB = """\
 <!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <link rel="canonical" href="{to}"><script src="{up}lead.js"></script>
@@ -34,11 +35,8 @@ STUB = """\
 """
 
 
-def publish(archives: list[Path], out: Path, at: str = "/") -> list[str]:
-    """Arrange the archives in the folder `out`, which must not exist; return the versions.
-
-    A host will show the folder at the path `at`.
-    """
+def publish(archives: list[Path], out: Path) -> list[str]:
+    """Arrange the archives in the folder `out`, which must not exist; return the versions."""
     if out.exists():
         raise ValueError(f"{out} exists already: name a folder that does not")
     newest: dict[tuple[int, int], tuple[int, Path]] = {}
@@ -58,9 +56,16 @@ def publish(archives: list[Path], out: Path, at: str = "/") -> list[str]:
     tell(out / "latest", "latest", pages)
     for page in pages[names[0]] - {NOWHERE}:
         lead(out, PurePosixPath(page))
+    for path in (out / "latest").rglob("*"):  # data, notebooks, the wheel: programs ask for these
+        if path.is_file() and path.suffix != ".html":
+            target = out / path.relative_to(out / "latest")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
     (out / "lead.js").write_text(LEAD, encoding="utf-8")
     # Not a page that leads on: a host shows it at any address, however deep.
     if (nowhere := out / "latest" / NOWHERE).is_file():
+        home = HOME.search((out / "latest" / "index.html").read_text("utf-8"))
+        at = urlsplit(home[1]).path if home else "/"
         text = from_any_depth(nowhere.read_text("utf-8"), f"{at}latest/")
         (out / NOWHERE).write_text(text, encoding="utf-8")
     return names
@@ -125,7 +130,7 @@ def main(arguments: list[str]) -> int:
         return 2
     out, *archives = map(Path, arguments)
     try:
-        names = publish(archives, out, os.environ.get("SITE_PATH", "/"))
+        names = publish(archives, out)
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

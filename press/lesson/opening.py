@@ -100,7 +100,5 @@ def ways_to_run(path: str, base: str) -> str:
     files = {"notebook": f"{name}.ipynb", "one without solutions": f"{name}{STUDENTS}.ipynb"}
     files["library"] = f"{'../' * stem.count('/')}{FOLDER}/{WHEEL}"
     whole, unsolved, wheel = (f'<a href="{to}" download>{what}</a>' for what, to in files.items())
-    if base:  # where they find the library
-        there = f'<a href="{elsewhere(base, f"{stem}.ipynb")}">in the browser</a>'
-        return f"{whole} (or {unsolved}), or {there}"
-    return f"{whole} (or {unsolved}), with the {wheel} beside it"
+    there = f'; or <a href="{elsewhere(base, f"{stem}.ipynb")}">in the browser</a>' if base else ""
+    return f"{whole} (or {unsolved}), with the {wheel} beside it{there}"

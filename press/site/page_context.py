@@ -80,7 +80,6 @@ def set_head(
     context["description"] = html.escape(description)
     context["canonical"] = base and f"{base}/{public_path(app, page)}"
     context["social_card"] = f"{base}/_static/card.png"
-    context["base"] = f"{base}/" if base and page == "404" else ""
     context["edit"] = edited_at(app, page)
     context["paper"] = palette.PAPER
 

@@ -1,5 +1,6 @@
 """Each lesson of the first reading has a question for the room, whose answers are computed."""
 
+import ast
 import re
 from math import e, exp, log, log2, sqrt
 
@@ -141,10 +142,15 @@ def test_the_page_shows_every_answer_and_explains_every_way(page):
 def test_the_question_leaves_the_names_of_its_page_alone(page):
     found = cells(page.read_text("utf-8"))
     (own,) = (cell for cell in found if "import ask" in cell.code)
-    assigned = set(re.findall(r"^(?!from |import )([\w, ]+?) = ", own.code, re.M))
-    for name in {one.strip() for names in assigned for one in names.split(",")}:
-        for cell in found:
-            assert cell is own or not re.search(rf"\b{name}\b", cell.code), name
+
+    def names(nodes):
+        every = (one for node in nodes for one in ast.walk(node))
+        return {one.id for one in every if isinstance(one, ast.Name)}
+
+    lines = ast.parse(own.code).body
+    given = names(one for line in lines if isinstance(line, ast.Assign) for one in line.targets)
+    for cell in found:
+        assert cell is own or not given & names([ast.parse(cell.code)])
 
 
 def test_a_question_without_a_choice_is_refused():

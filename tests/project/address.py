@@ -1,13 +1,17 @@
 """With a public address: what waits for one leads there. Run by `make test-project`."""
 
 import json
+import re
 from urllib.parse import parse_qs, urldefrag, urlsplit
 
 import pytest
 import yaml
 from lxml import html
 
+from press.edition import check
 from press.edition.check import missing
+from press.edition.publish import publish
+from press.edition.release import release
 from press.site.addresses import elsewhere
 from press.site.library import WHEEL
 from tests.pages.sources import ROOT
@@ -18,12 +22,12 @@ SITE = "https://site.test/attention"
 SOURCES = "https://code.test/them/book"
 
 
-def configured(text):
-    """Return the settings of the book with addresses that stand in for ours."""
-    text = text.replace('baseurl: ""', f'baseurl: "{SITE}"')
-    text = text.replace('repository:\n  url: ""', f'repository:\n  url: "{SOURCES}"')
+def configured(text, site=SITE, sources=SOURCES):
+    """Return the settings of the book with other addresses, whichever it has."""
+    text = re.sub(r'(?<=baseurl: )"[^"]*"', f'"{site}"', text)
+    text = re.sub(r'(?<=repository:\n  url: )"[^"]*"', f'"{sources}"', text)
     config = yaml.safe_load(text)
-    assert (config["html"]["baseurl"], config["repository"]["url"]) == (SITE, SOURCES)
+    assert (config["html"]["baseurl"], config["repository"]["url"]) == (site, sources)
     return text
 
 
@@ -133,8 +137,33 @@ def test_search_engines_get_a_list(site):
         assert_there(site, address)
 
 
-def test_the_page_for_wrong_addresses_finds_home_from_any_depth(site):
-    assert page(site, "404.html").xpath("//base/@href") == [f"{SITE}/"]
+@pytest.fixture(scope="module")
+def published(site, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("released")
+    archive, *_ = release(site, folder / "files")
+    publish([archive], folder / "public")
+    return folder / "public"
+
+
+def test_what_is_published_has_each_address_that_a_page_names(site, published):
+    texts = [
+        path.read_text("utf-8")
+        for name in ("*.html", "*.ipynb", "*.xml")
+        for path in site.rglob(name)
+    ]
+    named = set(re.findall(rf"{SITE}/[^\s\"'<>\\#&]*", " ".join(texts)))
+    assert {f"{SITE}/examples/{WHEEL}", f"{SITE}/SA005/"} <= named
+    for address in named:
+        file = published / address.removeprefix(f"{SITE}/")
+        assert (file / "index.html" if file.is_dir() else file).is_file(), address
+
+
+def test_the_page_for_wrong_addresses_finds_home_from_any_depth(published):
+    (base,) = page(published, "404.html").xpath("//base/@href")
+    assert base == "/attention/latest/"
+    for name in page(published, "404.html").xpath("//link[@rel='stylesheet']/@href | //a/@href"):
+        file = published / "latest" / urlsplit(name).path
+        assert re.match("https:|#", name) or file.is_file(), name
 
 
 class TestPublishCheck:
@@ -142,6 +171,8 @@ class TestPublishCheck:
     def sources(self, tmp_path):
         for name in ("_config.yml", "CITATION.cff", "CHANGELOG.md"):
             (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
+        settings = tmp_path / "_config.yml"
+        settings.write_text(configured(settings.read_text("utf-8"), "", ""), "utf-8")
         return tmp_path
 
     def test_it_names_what_is_missing(self, sources):
@@ -159,11 +190,12 @@ class TestPublishCheck:
     @pytest.mark.parametrize(
         "name, old, new, said",
         [
+            ("_config.yml", 'baseurl: ""', 'baseurl: "site.test/"', "_config.yml: html.baseurl is"),
             (
                 "_config.yml",
-                'baseurl: ""',
-                'baseurl: "site.test/"',
-                "_config.yml: html.baseurl is 'site.test/'",
+                '\n  url: ""',
+                '\n  url: "https://YOU.test"',
+                "_config.yml: repository",
             ),
             ("CITATION.cff", "\nversion: ", "\nversion: 9", "CITATION.cff: version is 9"),
             ("CITATION.cff", "date-released: 2", "date-released: 3", "CHANGELOG.md: the heading"),
@@ -175,4 +207,23 @@ class TestPublishCheck:
         text = path.read_text("utf-8")
         assert old in text
         path.write_text(text.replace(old, new, 1), "utf-8")
-        assert any(line.startswith(said) for line in missing(sources))
+        lines = [line for line in missing(sources) if line.startswith(said)]
+        assert lines
+        assert "Without it" not in lines[0]
+
+    def test_a_site_of_another_state_is_named(self, sources, monkeypatch):
+        site = sources / check.BUILT
+        site.mkdir(parents=True)
+        for name in ("selfattn-book-1.pdf", "selfattn-examples-1.pdf"):
+            (site / name).touch()
+        for built, here, said in (
+            ("abc", "abc", ""),
+            ("abc", "abd", "not of the last commit"),
+            ("abc-dirty", "abc-dirty", "changes that no commit has"),
+        ):
+            (site / "commit.txt").write_text(f"{built}\n")
+            monkeypatch.setattr(check, "commit", lambda here=here: here)
+            lines = [line for line in missing(sources) if "_config.yml" not in line]
+            assert [said in line for line in lines] == [True] * bool(said)
+        (site / "selfattn-examples-1.pdf").unlink()
+        assert any("make release" in line for line in missing(sources))
