@@ -56,7 +56,7 @@ const bookSheet = (() => {
       this.broken = make("details", { class: "break" }, make("summary", {}, `Break the rule: ${this.slipButtons.length} slips change something here`), make("div", { class: "buttons" }, this.own, this.slipButtons));
       this.broken.hidden = !this.slipButtons.length;
       const full = this.root.requestFullscreen && button("Full screen", () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()));
-      this.undo = button("Undo", () => this.back());
+      this.undo = button("Undo", () => this.past.length && this.back());
       this.reset = button("Reset", () => { this.past.length = 0; this.back(this.heads.map((one) => one.start)); });
       const copies = { NumPy: () => this.numpy(), JSON: () => JSON.stringify(this.plain(), null, 1), SVG: () => this.svg(), link: () => location.href };
       const tools = make("p", { class: "tools buttons" }, this.undo, this.reset, Object.entries(copies).map(([name, text]) => {
@@ -176,7 +176,7 @@ const bookSheet = (() => {
       }
       this.root.querySelector(".by").textContent = this.scaleText();
       for (const one of [this.own, ...this.slipButtons]) one.setAttribute("aria-pressed", one.dataset.slip === slip);
-      this.undo.disabled = this.past.length === 0;
+      this.undo.setAttribute("aria-disabled", this.past.length === 0); // and keeps the focus
       this.reset.disabled = fresh;
       const { length } = this.changes();
       this.reset.textContent = "Reset" + (length ? ` (${length} changed)` : "");

@@ -91,7 +91,7 @@ const bookPage = {
     const now = make("details", { class: "menu now" }, name, make("nav", { "aria-label": "On this page" }, first, list));
     bar.firstElementChild.after(now);
     follow(now, name);
-    let before = 0;
+    let before = Infinity; // whom a link brings here sees where that is
     addEventListener("scroll", () => {
       const far = scrollY > bar.offsetHeight;
       if (far && Math.abs(scrollY - before) < 8) return;
@@ -144,7 +144,9 @@ const bookPage = {
       const copy = target.cloneNode(true), card = make("div", { class: "about preview", popover: "manual" }, copy);
       for (const one of card.querySelectorAll(".tested, .cite, .headerlink")) one.remove();
       for (const one of card.querySelectorAll("[id]")) one.removeAttribute("id");
-      document.getElementById("main").append(card);
+      card.id = `preview-${link.hash.slice(1)}`;
+      link.setAttribute("aria-details", card.id);
+      link.after(card); // the next to be heard, and to be reached
       return card;
     });
   }

@@ -143,6 +143,8 @@ def computed(drawing: Lines) -> Iterator[str]:
             if isinstance(node, ast.BinOp) or isinstance(getattr(node, "op", None), ast.USub):
                 if names_of(ast.walk(node)):
                     yield ast.unparse(node)
+            elif isinstance(node, ast.Slice) and node.step:  # such as [::-1]
+                yield ast.unparse(node)
             elif isinstance(node, ast.Call) and node is not getattr(line, "value", None):
                 called = ast.unparse(node.func)
                 if called.split(".")[-1] not in ARRANGES and not called.startswith("charts."):
@@ -298,7 +300,12 @@ charts.charts(rise, alt=f"It ends at level {level}.")
 
 @pytest.mark.parametrize(
     "drawing, found",
-    [("charts.charts(list(rise))", []), ("draw(-rise)", ["-rise"]), ("draw(f(rise))", ["f(rise)"])],
+    [
+        ("charts.charts(list(rise))", []),
+        ("draw(-rise)", ["-rise"]),
+        ("draw(f(rise))", ["f(rise)"]),
+        ("draw(rise[::-1])", ["::-1"]),
+    ],
 )
 def test_what_a_drawing_computes_is_found(drawing, found):
     assert [*computed(ast.parse(drawing).body)] == found

@@ -23,6 +23,8 @@ class TestProse:
     def test_the_glossary_is_sorted_below_its_letters(self):
         text = (BOOK / "reference" / "glossary.md").read_text("utf-8")
         _, *parts = re.split(r"^## ", text, flags=re.M)
+        letters = "".join(f'<a href="#{part[0].lower()}">{part[0]}</a> ' for part in parts)
+        assert f'<p class="letters">{letters.strip()}</p>' in text
         entries = []
         for letter, below in ((part[0], part[1:]) for part in parts):
             # Other names follow the first.

@@ -34,7 +34,9 @@ def test_it_opens_and_closes_by_keyboard(page):
     page.keyboard.press("Enter")
     formats.wait_for(state="visible")
     text = formats.inner_text()
-    assert "(Variance of a dot product).” In “The variance of a dot product”, Self-" in text
+    assert (
+        f"(Variance of a dot product), {LABEL}.” In “The variance of a dot product”, Self-" in text
+    )
     page.keyboard.press("Escape")
     formats.wait_for(state="hidden")
 

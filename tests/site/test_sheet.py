@@ -503,6 +503,6 @@ def test_no_id_is_the_name_of_a_slip() -> None:
         assert not set(re.findall(r'id="([^"]+)"', path.read_text("utf-8"))) & set(SLIPS)
 
 
-def test_the_scripts_of_a_sheet_weigh_at_most_14_kilobytes() -> None:
+def test_the_scripts_of_a_sheet_weigh_at_most_15_kilobytes() -> None:
     scripts = [(SITE / "_static" / name).read_bytes() for name in ("sheet.js", "page.js")]
-    assert sum(len(gzip.compress(script, 9)) for script in scripts) <= 14_000
+    assert sum(len(gzip.compress(script, 9)) for script in scripts) <= 15_000

@@ -47,7 +47,7 @@ def dial(
     name = re.sub("<.*?>|[ =:]+$", "", label)  # the output takes the one that the label gives
     before, after = (f"<small>{escape(end)}</small>" if ends else "" for end in (low, high))
     return (
-        f'<label class="dial"><span>{label} <output></output></span>{before}'
+        f'<label class="dial"><span>{label} <output aria-live="off"></output></span>{before}'
         f'<input type="range" aria-label="{name}" data-key="{key}" min="{limits[0]:g}" '
         f'max="{limits[1]:g}" step="{step:g}"{" data-log" if log else ""}>{after}</label>'
     )
