@@ -91,7 +91,7 @@ const bookPage = {
     const now = make("details", { class: "menu now" }, name, make("nav", { "aria-label": "On this page" }, first, list));
     bar.firstElementChild.after(now);
     follow(now, name);
-    let before = Infinity; // whom a link brings here sees where that is
+    let before = location.hash ? Infinity : 0; // whom a link brings here sees where that is
     addEventListener("scroll", () => {
       const far = scrollY > bar.offsetHeight;
       if (far && Math.abs(scrollY - before) < 8) return;

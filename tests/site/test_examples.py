@@ -65,7 +65,9 @@ def test_a_statement_and_an_equation_are_shown_beside_a_link_to_them(page, to, s
     page.emulate_media(reduced_motion="reduce")
     page.goto(f"{Path(SITE).as_uri()}/scaling/variance-of-a-dot-product.html")
     link, card = page.locator(f"main a.reference[href='{to}']").first, page.locator(".preview")
-    link.evaluate("node => node.closest('details')?.setAttribute('open', '')")
+    link.evaluate(
+        "one => { for (let up; up = one.closest('details:not([open])');) up.open = true }"
+    )
     link.evaluate("node => node.focus({ focusVisible: true })")
     card.wait_for(state="visible")
     page.wait_for_timeout(200)  # what scrolls has scrolled

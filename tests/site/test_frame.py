@@ -80,7 +80,7 @@ def test_the_arrow_follows_the_path_that_was_chosen(visit):
             places.append(said.removeprefix(f"{name}, page "))
             expect(page.locator(".next:visible")).to_have_count(1)
         assert places == [f"{place + 1} of {len(places)}" for place in range(len(places))]
-        assert len(places) > 3
+        assert len(places) > 1
 
 
 def test_without_a_path_the_arrow_leads_through_the_book(visit):
