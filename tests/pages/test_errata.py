@@ -6,15 +6,14 @@ Of each sentence that holds, an assertion of this test, or of the page, quotes w
 import ast
 import importlib
 import inspect
-import re
 import textwrap
 
 import pytest
 
 from press.reference import errata
 from selfattn_ref import __version__
-from tests.pages.sources import ROOT, cells, pages, relative
-from tests.pages.test_quotes import quotes, words_of
+from tests.pages.sources import ROOT, pages, relative
+from tests.pages.test_quotes import not_held, quotes, quotes_of, sentences, words_of
 
 PAGES = {relative(page): page for page in pages()}
 ENTRIES = pytest.mark.parametrize("entry", errata.entries(ROOT), ids=lambda entry: entry["page"])
@@ -38,12 +37,6 @@ def test_an_erratum_is_mended_and_stays_so(entry):
         assert entry["refutes"] in named(entry)[0].neighbors
 
 
-def not_held(new, quoted):
-    """Return the sentences of which nothing is quoted."""
-    sentences = re.split(r"(?<=\.) ", new)
-    return [one for one in sentences if not any(quote in one for quote in quoted)]
-
-
 @ENTRIES
 def test_what_holds_is_quoted_by_what_guards_it(entry):
     if "test" in entry:
@@ -51,10 +44,9 @@ def test_what_holds_is_quoted_by_what_guards_it(entry):
         quoted = quotes(ast.parse(source).body)
         assert not [quote for quote in quoted if quote not in entry["new"]]
     else:
-        page = PAGES[entry["page"]].read_text("utf-8")
-        quoted = [quote for cell in cells(page) for quote in quotes(ast.parse(cell.code).body)]
-    assert not not_held(entry["new"], quoted)
+        quoted = quotes_of(PAGES[entry["page"]].read_text("utf-8"))
+    assert not not_held(sentences(entry["new"]), quoted)
 
 
 def test_a_sentence_that_nothing_quotes_is_found():
-    assert not_held("It rises. It falls.", ["It rises"]) == ["It falls."]
+    assert not_held(sentences("It rises. It falls."), ["It rises"]) == ["It falls."]

@@ -37,10 +37,24 @@ def quotes(lines: list[ast.stmt]) -> list[str]:
     return [plain(node.msg.value) for node in nodes if isinstance(node.msg, ast.Constant)]
 
 
+def quotes_of(text: str) -> list[str]:
+    """Return what the assertions of a page quote."""
+    return [quote for cell in cells(text) for quote in quotes(ast.parse(cell.code).body)]
+
+
 def not_found(text: str) -> list[str]:
     words = words_of(text)
-    every = [quote for cell in cells(text) for quote in quotes(ast.parse(cell.code).body)]
-    return [quote for quote in every if quote not in words]
+    return [quote for quote in quotes_of(text) if quote not in words]
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text; a label or a colon begins none."""
+    return re.split(r"(?<=[.?!])\)? (?=[A-Z({\[\d])", plain(text))
+
+
+def not_held(parts: list[str], quoted: list[str]) -> list[str]:
+    """Return the sentences, or other parts, that share no words with a quote."""
+    return [one for one in parts if not any(quote in one or one in quote for quote in quoted)]
 
 
 def without_quote(text: str) -> Iterator[tuple[str, str]]:
@@ -53,10 +67,8 @@ def without_quote(text: str) -> Iterator[tuple[str, str]]:
     for figure in figures(text):
         if figure.name in DIAGRAMS:
             continue
-        held = quotes(figure.lines)
-        for sentence in re.split(r"(?<=[.?!]) (?=[A-Z({\d])", plain(captions[figure.name])):
-            if not any(quote in sentence or sentence in quote for quote in held):
-                yield figure.name, sentence
+        for sentence in not_held(sentences(captions[figure.name]), quotes(figure.lines)):
+            yield figure.name, sentence
 
 
 @pytest.mark.parametrize("page", pages(), ids=relative)
