@@ -1,5 +1,7 @@
 """The catalog of wrong attentions: each is caught, named, and wrong in one step."""
 
+import ast
+import inspect
 import itertools
 import re
 from dataclasses import replace
@@ -216,6 +218,87 @@ class TestTheCatalog:
                     for answer in answers
                 )
                 assert right != (call in caught)
+
+
+# Numbers of a description that are no literals of the code, and why.
+NOT_LITERAL = {
+    "bias-dropped-under-mask": {2},  # counts the bias and the mask
+    "block-not-masked": {0},  # the zeros
+    "cap-not-multiplied-back": {-1, 1},  # the bounds of the hyperbolic tangent
+    "default-scale-is-zero": {1},  # what the default means
+    "every-head-reads-the-first": {0},  # where the first starts
+    "hidden-scores-are-zero": {1e-9, -1e9},  # the variant that is tested below, and what was meant
+    "keys-as-values": {2},  # counts the products
+    "mask-added": {0, 1},  # what True and False are when they are added
+    "mask-dropped-under-bias": {2},  # counts the bias and the mask
+    "mask-or-causal": {2},  # counts the masks
+    "one-more-in-the-sum": {0},  # a score less itself
+    "powers-of-two": {"exp2"},  # here it is exp, with the factor log 2
+    "scale-ignored": {1},  # what None stands for
+    "scale-ignored-under-cap": {1},  # what None stands for
+    "sentinel-too-small": {-10000},  # the number of the report
+    "sum-left-out": {2},  # the two halves: exponentials, and their sum
+    "weights-in-bfloat16": {8},  # the bits of bfloat16
+}
+NUMBER_WORDS = {"second": 2, "third": 3, "half": 2, "two": 2, "three": 3, "four": 4, "eight": 8}
+
+
+def numbers(description):
+    """Return the numbers that a text names, and the words that contain one, such as float16."""
+    text = re.sub(r"\b(adds? up to .*?)\b1\b", r"\1one", description)  # what a share is
+    text = text.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−", "-0123456789-")).replace(",", "")
+    text = re.sub(r"\b10-(\d+)", r"1e-\1", text)
+    words = re.findall(r"[a-z]+", text.lower())
+    return (
+        {float(one) for one in re.findall(r"(?<!\w)-?\d+(?:\.\d+)?(?:e-?\d+)?\b", text)}
+        | {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
+        | {*re.findall(r"\b[a-z]+\d+\b", text)}
+    )
+
+
+def literals(function):
+    """Return the numbers in the code of a function and its helpers, and the words in it."""
+    (code,) = ast.parse(inspect.getsource(function)).body
+    nodes = [node for line in code.body for node in ast.walk(line)]
+    minus = [one for one in nodes if isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub)]
+    negative = [one.operand for one in minus if isinstance(one.operand, ast.Constant)]
+    found = {-one.value for one in negative}
+    for node in nodes:
+        match node:
+            case ast.Constant(value=value) if node not in negative:
+                found.add(value)
+            case ast.Attribute(attr=name):
+                found.add(name)
+            case ast.Name(id=name):
+                helper = vars(inspect.getmodule(function)).get(name)
+                if inspect.isfunction(helper) and helper.__module__ == function.__module__:
+                    found |= literals(helper)
+    return found
+
+
+def no_literals(slip):
+    return numbers(f"{slip.effect}. {slip.note}") - literals(slip.function)
+
+
+class TestDescriptions:
+    def test_each_number_is_in_the_code(self):
+        found = {name: no_literals(slip) for name, slip in slips.SLIPS.items()}
+        assert {name: one for name, one in found.items() if one} == NOT_LITERAL
+
+    @pytest.mark.parametrize(
+        "name, old, new",
+        [
+            ("epsilon-in-the-denominator", "10⁻⁶", "10⁻⁹"),
+            ("sentinel-too-small", "−100 ", "100 "),
+            ("maximum-clamped", "50,000", "5,000"),
+            ("sum-in-float16", "float16", "float32"),
+            ("diagonal-tile-not-masked", "two keys", "three keys"),
+        ],
+    )
+    def test_a_number_that_changed_is_found(self, name, old, new):
+        slip = slips.SLIPS[name]
+        said = {part: getattr(slip, part).replace(old, new) for part in ("effect", "note")}
+        assert no_literals(replace(slip, **said)) > NOT_LITERAL.get(name, set())
 
 
 class TestAccusations:
