@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import book.figures.room as room
-from tests.pages.sources import cells, lessons, relative
+from tests.pages.sources import BOOK, cells, lessons, relative
 
 FIRST = [
     page for page in lessons() if re.search(r"^paths:.* first\b", page.read_text("utf-8"), re.M)
@@ -106,6 +106,84 @@ ANSWERS = {
     },
 }
 
+# What the question gives, and what each formula above is in the words of the fold.
+SAID = {
+    "concepts/embeddings": {
+        "asked": "one more water, so that it is at (1, 2)",
+        "right": "one word of five in both sentences, so both averages move by the same fifth",
+        "moves_one_sentence": "moves the first sentence and forgets the second",
+        "both_grow": "lets both leans grow",
+        "not_divided": "only the first sentence, and by the whole step instead of a fifth",
+    },
+    "concepts/similarity": {
+        "asked": "*bank* $(1, 1)$ and *river* $(0, 2)$ is {glue:text}`was`. Make *river* twice as "
+        "long, $(0, 4)$",
+        "right": "the dot product doubles, and so does the length it is divided by",
+        "old_length": "doubles the dot product and divides by the old length",
+        "old_product": "divides the old dot product by the new length",
+        "bank_alone": "divides by the length of *bank* only",
+    },
+    "concepts/all-at-once": {
+        "asked": "*raised* $(1, 0)$ and *rates* $(2, 0)$. Their score is 2",
+        "right": "divides by the sum of its own row, and *rates* has a score of 4 for itself",
+        "weights_transposed": "reads a column instead of a row",
+        "exponential_left_out": "divides the scores 2 and 4 by their sum",
+        "plain_average": "splits evenly: one word of two",
+    },
+    "concepts/why-parameters": {
+        "asked": "from 1 to 0.99, and the loss falls by {glue:text}`nudge_gains`. Lower it a "
+        "hundred times as far, from 1 to 0",
+        "right": "is right",
+        "straight_line": "multiplies by a hundred, as if the slope stayed the same",
+        "all_of_it": "is the whole loss",
+    },
+    "concepts/attention-equation": {
+        "asked": r"so that each is four numbers wide. The equation now divides by $\sqrt 4$",
+        "right": r"All scores double, and the root grows only by a factor of $\sqrt 2$",
+        "root_cancels": "trusts the root to undo any width",
+        "root_left_out": "divides by $d_k$, without the root",
+        "not_scaled": "does not divide at all",
+    },
+    "causal/masking": {
+        "asked": "*raised* has a score of 1 for *bank* and for itself, 0 for *the* and *its*, and "
+        "2 for *rates*",
+        "right": "$e$ divided by $1 + 2e$, the powers of the three words that are left",
+        "mask_after_softmax": "the hidden weights are crossed out after softmax",
+        "hidden_scores_are_zero": "gives the hidden words a score of 0. But $e^0 = 1$",
+        "exponential_left_out": "divides the scores 0, 1 and 1 by their sum",
+    },
+    "causal/generating": {
+        "asked": "of six words, and the seventh arrives",
+        "right": "meets every key, its own included",
+        "only_the_new_key": "counts the one key that is new",
+        "row_and_column": "adds a column, in which the earlier words listen to the new one",
+        "from_scratch": "computes all rows again",
+    },
+    "causal/perplexity": {
+        "asked": r"had the probabilities $\tfrac12$ and $\tfrac18$",
+        "right": r"the root of $2 \cdot 8$",
+        "bits_for_perplexity": "a number of bits, one and three, on average two",
+        "mean_of_the_probabilities": "the mean of the two probabilities first",
+        "mean_of_the_reciprocals": "is the mean of 2 and 8, which adds",
+    },
+    "beyond/many-heads": {
+        "asked": "two heads, and each has queries and keys of two numbers. In head 0 a word has "
+        "the scores 4, 0 and 0 for three words, in head 1 the scores 0, 0 and 4",
+        "right": r"divides by the root of its own width, $\sqrt 2$, and has a whole 1 to give",
+        "not_scaled": "does not divide",
+        "root_of_model_width": r"divides by $\sqrt 4$, as if both heads were one key",
+        "softmax_over_heads_too": "makes the two heads share it",
+    },
+    "beyond/learning": {
+        "asked": "the key of *reeds* from 0 to 1 and the key of *coins* from 0 to −1. The learning "
+        "rate is still 4",
+        "right": "two of its three factors have shrunk",
+        "right_already": "stops, because the answer is right",
+        "step_of_one_length": "takes the rate for the length of a step",
+        "weight_still_level": "the weight has, too: $a(1 - a)$ is no longer a quarter",
+    },
+}
+
 
 @EVERY_FIRST
 def test_each_answer_is_what_its_way_leads_to(page, monkeypatch, capsys):
@@ -136,6 +214,31 @@ def test_the_page_shows_every_answer_and_explains_every_way(page):
     shown = GLUE.findall(text)
     assert shown[: len(ways)] == letters
     assert sorted(shown[len(ways) :]) == sorted(f"room_{way}" for way in ways)
+
+
+def not_said(page, text):
+    """Return the ways of a question whose words the page does not say beside their answers."""
+    ((_, block),) = BLOCK.findall(text)
+    question, fold = block.split("\n1. ", 1)
+    parts = GLUE.split(fold)
+    beside = {"room_asked": question} | dict(zip(parts[1::2], parts[2::2], strict=True))
+    return [way for way, words in SAID[page].items() if words not in beside[f"room_{way}"]]
+
+
+@pytest.mark.parametrize("page", SAID)
+def test_the_page_says_what_each_way_computes(page):
+    assert SAID[page].keys() == {"asked", *ANSWERS[page]}
+    assert not not_said(page, (BOOK / f"{page}.md").read_text("utf-8"))
+
+
+def test_the_words_of_all_questions_but_two_are_here():
+    left = {"concepts/mixing-words", "concepts/queries-keys-values"}
+    assert ANSWERS.keys() - SAID.keys() == left
+
+
+def test_a_formula_that_changed_is_found():
+    text = (BOOK / "causal" / "perplexity.md").read_text("utf-8")
+    assert not_said("causal/perplexity", text.replace(r"2 \cdot 8", "2 + 8")) == ["right"]
 
 
 @EVERY_FIRST
