@@ -1,12 +1,12 @@
-// A lesson as a lecture: its figures, numbered formulas and questions, one after another, in large type. Each is the
-// one of the page, moved into a dialog while it is shown, so that nothing is there twice and figures go on answering.
+// A lesson as a lecture: its figures, numbered formulas, statements, questions and what is marked as a slide, one after
+// another, in large type. Each is the one of the page, moved into a dialog while it is shown, so that nothing is there twice and figures go on answering.
 // It is fetched when it is asked for, with its stylesheet.
 "use strict";
 const bookLecture = (() => {
   const { make } = bookPage, main = document.getElementById("main");
   const title = main.querySelector(".kicker, h1").textContent;
-  const unfolded = [...main.querySelectorAll("figure, .room, .math[id]")].filter((one) => !one.closest("details"));
-  const slides = [...new Set(unfolded.map((one) => one.closest(".cell") ?? one))];
+  const unfolded = [...main.querySelectorAll("figure, .room, .math[id], .statement, .slide, .tag_slide")].filter((one) => !one.closest("details"));
+  const slides = [...new Set(unfolded.map((one) => one.closest(".cell, .room, .statement, .slide") ?? one))];
   const names = slides.map((one) => one.closest("section").querySelector("h1, h2").firstChild.textContent);
   const place = new Comment(); // of what is shown
   const status = make("p", { role: "status" }), stage = make("div", { class: "stage", tabindex: -1 });
@@ -25,7 +25,11 @@ const bookLecture = (() => {
   frame.append(make("header", {}, make("h2", {}, title), status, make("div", { class: "buttons" }, buttons), keys), stage);
   document.body.append(dialog);
 
-  const putBack = () => { if (place.parentNode) place.replaceWith(stage.firstChild); };
+  function putBack() {
+    if (!place.parentNode) return;
+    for (const fold of stage.querySelectorAll(".room details")) fold.open = false;
+    place.replaceWith(stage.firstChild);
+  }
 
   function show(number) {
     putBack();
@@ -36,7 +40,15 @@ const bookLecture = (() => {
     status.textContent = `${at + 1} of ${slides.length}: ${names[at]}`;
     back.disabled = at === 0;
     next.disabled = at === slides.length - 1;
+    keys.hidden = at > 0;
     stage.focus();
+  }
+
+  // Who points at something there goes on with the keys of the lecture; who got there by keyboard stays, as does who types.
+  for (const kind of ["pointerup", "click"]) {
+    stage.addEventListener(kind, (event) => {
+      if (event.pointerType && !event.target.closest("input:not([type=range]), select, textarea")) setTimeout(() => stage.focus({ preventScroll: true }));
+    });
   }
 
   // What has keys of its own keeps them, except those of a presenter.
@@ -47,7 +59,7 @@ const bookLecture = (() => {
     const fold = stage.querySelector(".room details");
     if (to !== undefined) show(to);
     else if (key === "Enter" && fold) fold.open = !fold.open;
-    else if (key === "f") full();
+    else if (/^f$/i.test(key)) full();
     else return;
     event.preventDefault();
   };

@@ -34,7 +34,7 @@ const bookTrace = (() => {
         const [down, right] = now?.box === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
         this.pin(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
       });
-      element.addEventListener("focusout", (event) => { if (!panel.contains(event.relatedTarget)) hide(); });
+      element.addEventListener("focusout", ({ relatedTarget: to }) => { if (!panel.contains(to) && !to?.matches(".stage")) hide(); }); // nor in a lecture
     }
 
     number() { return known[this.example].names.indexOf(this.of); }
@@ -62,6 +62,7 @@ const bookTrace = (() => {
       clear();
       this.cells[i][j].classList.add("here");
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
+      this.element.closest(".frame, body").append(panel); // a lecture covers the page
       panel.hidden = false;
       this.put(this.cells[i][j]);
     }
