@@ -16,7 +16,7 @@ ROLES = (
     ("V", "value", "what it hands over"),
     ("scores", "score", "how well Q and K agree"),
     ("weights", "weight", "how closely it listens"),
-    ("output", "context", "what it becomes here"),
+    ("output", "context", "what it hears"),
 )
 FORMULA = (
     '<p class="formula">{output} = softmax({Q} {K}<sup>T</sup> ÷ √<i>d<sub>k</sub></i>) {V}</p>'

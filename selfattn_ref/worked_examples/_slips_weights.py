@@ -59,6 +59,26 @@ def _sum_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Ar
 
 
 @_slip(
+    "the weights of a key are divided by the sum of another row",
+    "Without keepdims, the sums of the rows lie flat, and broadcasting divides the columns by them.",
+)
+def _sum_without_keepdims(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    def weigh(scores: Array) -> Array:
+        exponentials = np.exp(scores)
+        return np.asarray(exponentials / exponentials.sum(axis=-1))
+
+    return attention(query, key, value, weigh, **keywords)
+
+
+@_slip(
+    "each weight multiplies one entry of the values, and nothing is added up",
+    "The second product is taken entry by entry, with * in place of @.",
+)
+def _product_by_entries(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
+    return softmax(masked_scores(query, key, **keywords)) * value
+
+
+@_slip(
     "large scores give NaN",
     "Exponentials are taken of the raw scores, and overflow.",
     "pyg-team/pytorch_geometric/issues/53",

@@ -47,7 +47,7 @@ ANSWERS = {
     "concepts/mixing-words": {
         "right": 1 / (2 * e**2 + 1),
         "exponential_left_out": 0,
-        "powers_of_two": 1 / 9,
+        "itself_left_out": 1 / (e**2 + 1),
         "plain_average": 1 / 3,
     },
     "concepts/all-at-once": {
@@ -65,8 +65,7 @@ ANSWERS = {
         "right": (4 * exp(root) + 1) / (exp(root) + 4),
         "one_vector_for_both": (4 * exp(2 * root) + 1) / (exp(2 * root) + 4),
         "keys_as_values": 2 * exp(root) / (exp(root) + 4),
-        # the query (2, 2) meets the values (1, 1) and (0, 4), with scores of 4 and 8
-        "keys_and_values_swapped": 2 * exp(2 * root) / (exp(2 * root) + exp(root) + 3),
+        "all_of_it_doubles": 2 * (2 * exp(root) + 1) / (exp(root) + 4),
     },
     "concepts/attention-equation": {
         "right": exp(4) / (exp(4) + 4),
