@@ -60,7 +60,7 @@ def _sum_left_out(query: Array, key: Array, value: Array, **keywords: Any) -> Ar
 
 @_slip(
     "the weights of a key are divided by the sum of another row",
-    "Without keepdims, the sums of the rows lie flat, and broadcasting divides the columns by them.",
+    "Without keepdims, the sums of the rows are broadcast, and divide the columns.",
 )
 def _sum_without_keepdims(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
     def weigh(scores: Array) -> Array:

@@ -2,15 +2,17 @@
 
 import re
 
+import numpy as np
 import pytest
 from docutils import nodes
 
 from book.figures.handouts import SOURCE, Handout
 from press.example.snippets import ATTENTION
+from press.lesson.lab import ALONE, MASKED, START, STUB
 from press.lesson.opening import minutes
 from press.site.rights import TEXT as TERMS
-from selfattn_ref import __version__
-from selfattn_ref.worked_examples import load
+from selfattn_ref import __version__, scaled_dot_product_attention
+from selfattn_ref.worked_examples import WorkedExampleMismatch, load
 from tests.pages.sources import BOOK, lessons, relative
 
 TEXT = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
@@ -79,3 +81,44 @@ def test_the_laboratory_says_what_the_calls_of_its_example_are():
     (line,) = re.findall(r"^.*SA016 calls .*$", TEXT, re.M)
     asked = [{*call.arguments} - {"query", "key", "value"} for call in calls]
     assert [set(re.findall(r"(\w+)=", call)) for call in re.findall(r"f\((.*?)\)", line)] == asked
+
+
+def run(*code, attention):
+    names = {}
+    exec(START, names)
+    exec(STUB, names)
+    if attention:
+        names["attention"] = attention
+    for one in code:
+        exec(one, names)
+
+
+def test_the_notebook_of_the_laboratory_accepts_what_is_right_and_nothing_before(capsys):
+    with np.printoptions():
+        run(ALONE, MASKED, attention=scaled_dot_product_attention)
+        said = capsys.readouterr().out.splitlines()
+        for code in (ALONE, MASKED):
+            with pytest.raises((WorkedExampleMismatch, TypeError)):
+                run(code, attention=None)
+    assert said == [
+        "SA009 agrees",
+        "SA034 agrees",
+        "SA016 with mask agrees",
+        "SA016 with causal agrees",
+    ]
+
+
+def test_its_message_names_the_slip_of_a_first_program():
+    def lost(query, key, value):
+        powers = np.exp(query @ key.T / np.sqrt(key.shape[-1]))
+        return powers / powers.sum(-1) @ value
+
+    with np.printoptions(), pytest.raises(WorkedExampleMismatch, match="sum-without-keepdims"):
+        run(ALONE, attention=lost)
+
+
+def test_a_link_to_a_lecture_names_a_lesson_of_the_first_reading():
+    linked = re.findall(r'href="\.\./([a-z/-]+)\.html\?lecture"', TEXT)
+    assert len(linked) > 5
+    for name in linked:
+        assert re.search(r"^paths:.* first\b", (BOOK / f"{name}.md").read_text("utf-8"), re.M), name

@@ -54,6 +54,18 @@ def test_a_list_keeps_what_belongs_to_an_item():
     assert "\n".join(sheet.lines(found)).strip() == "- One\n\n  $$\n  x\n  $$"
 
 
+def test_the_answers_of_a_question_have_the_letters_of_the_page():
+    items = [nodes.list_item("", nodes.paragraph("", answer)) for answer in ("0.06", "0.33")]
+    answers = nodes.enumerated_list("", *items)
+    nodes.admonition("", answers, classes=["room"])
+    assert "\n".join(writer().lines(answers)).split() == ["-", "A.", "0.06", "-", "B.", "0.33"]
+
+
+def test_what_is_folded_on_the_page_is_a_part_of_the_notebook():
+    said = nodes.paragraph("", "In the fold below, not in other folds, manifold.")
+    assert [*writer().lines(said)] == ["In the part below, not in other parts, manifold."]
+
+
 def test_a_picture_names_its_own_colors_and_whose_it_is():
     about = About("Fig. 1. a < b", "What is seen.", "Authors (2026). A book.")
     drawn = picture('<svg class="figure-wide" viewBox="0 0 9 9"><path class="query"/></svg>', about)

@@ -1,4 +1,7 @@
-"""A lesson of the first reading is also a lecture, of its own figures, formulas and question."""
+"""A lesson of the first reading is also a lecture, of its own figures, formulas and question.
+
+An author marks a further slide: a cell with the tag `slide`, another block with `rst-class`.
+"""
 
 import pytest
 
@@ -18,6 +21,8 @@ TWICE = """() => {
     const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
     return ids.filter((id, place) => ids.indexOf(id) !== place);
 }"""
+SCREENS = [{"width": 1920, "height": 1080}, {"width": 1280, "height": 720}]
+OVER = "(box) => [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth]"
 PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
 
 
@@ -60,25 +65,98 @@ def test_it_shows_what_the_page_has_in_order_and_puts_it_back(lecture, name):
     after = page.evaluate(ORDER)
     page.reload()
     assert after == page.evaluate(ORDER)
-    wanted = "[...document.querySelectorAll('main :is(figure, .math, .room)[id]')]"
+    wanted = "[...document.querySelectorAll('main :is(figure, .math, .room, .statement)[id]')]"
     unfolded = page.evaluate(f"{wanted}.filter((a) => !a.closest('details')).map((a) => a.id)")
     assert [one for one in seen if one in unfolded] == unfolded
     assert any(one.startswith("fig-") for one in unfolded)
     assert f"{name.partition('/')[2]}-room" in unfolded
 
 
+@pytest.mark.parametrize("screen", SCREENS, ids=["1080p", "720p"])
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_slide_fits_the_screen_and_a_drawing_fills_it(lecture, name, screen):
+    page = lecture(name, viewport=screen)
+    page.evaluate("document.fonts.ready")
+    for number in range(int(position(page).partition(" of ")[2])):
+        if number:
+            page.keyboard.press("ArrowRight")
+        if page.locator(f"{SHOWN}.room").count():
+            page.keyboard.press("Enter")
+        assert max(page.locator(".stage").evaluate(OVER)) <= 0, position(page)
+        for drawing in page.locator(".stage .drawing svg:visible").all():
+            assert drawing.bounding_box()["height"] > 0.7 * screen["height"], position(page)
+
+
+def test_what_explains_is_a_slide_before_the_question(lecture):
+    page = lecture("concepts/mixing-words")
+    seen = []
+    for _ in range(int(position(page).partition(" of ")[2])):
+        seen.append(page.locator(SHOWN).inner_text())
+        page.keyboard.press("ArrowRight")
+    order = ["powers.sum()", "=", "Ask the room", "X + heard", "Theorem"]
+    places = [next(i for i, text in enumerate(seen) if one in text) for one in order[::2]]
+    assert places == sorted(places)
+    assert all(any(one in text for text in seen) for one in order)
+
+
+def test_a_number_of_a_cell_says_there_how_it_was_computed(lecture):
+    page = lecture("concepts/mixing-words")
+    page.keyboard.press("ArrowRight")
+    page.locator(f"{SHOWN} td", has_text="7.3891").first.click()
+    panel = page.locator(".lecture .trace")
+    panel.wait_for()
+    assert page.evaluate("document.activeElement.className") == "stage"
+    assert panel.is_visible()
+    page.keyboard.press("ArrowRight")
+    assert position(page).startswith("3 of")
+
+
+def test_who_points_at_a_figure_goes_on_with_the_keys_of_the_lecture(lecture):
+    page = lecture("concepts/mixing-words")
+    says = page.locator(f"{SHOWN} .says")
+    before = says.inner_text()
+    slider = page.locator(f"{SHOWN} input")
+    slider.click()
+    assert says.inner_text() != before
+    page.wait_for_function("document.activeElement.className === 'stage'")
+    slider.focus()  # as by keyboard, where it stays
+    page.keyboard.press("ArrowRight")
+    assert position(page).startswith("1 of")
+    page.locator(f"{SHOWN} .reset").click()
+    page.wait_for_function("document.activeElement.className === 'stage'")
+    page.keyboard.press("ArrowRight")
+    assert position(page).startswith("2 of")
+
+
+def test_who_types_goes_on_typing(lecture):
+    page = lecture("concepts/queries-keys-values")
+    while not page.locator(f"{SHOWN} .whole").count():
+        page.keyboard.press("ArrowRight")
+    page.locator(f"{SHOWN} td[data-array=x]").first.click()
+    entry = page.locator(f"{SHOWN} .steps input").first
+    entry.click()
+    page.evaluate("new Promise((done) => setTimeout(done, 50))")
+    assert entry.evaluate("(box) => box === document.activeElement")
+
+
 def test_keys_lead_to_the_ends_and_open_the_answers(lecture):
     page = lecture("concepts/embeddings")
+    count = int(position(page).partition(" of ")[2])
+    tells = page.locator(".lecture header small")
+    assert tells.is_visible()
     page.keyboard.press("ArrowLeft")
-    assert position(page) == "1 of 3"
+    assert position(page) == f"1 of {count}"
     page.keyboard.press("End")
-    assert position(page) == "3 of 3"
+    assert position(page) == f"{count} of {count}"
+    assert not tells.is_visible()
     answers = page.locator(f"{SHOWN} details")
     assert answers.get_attribute("open") is None
     page.keyboard.press("Enter")
     assert answers.get_attribute("open") == ""
     page.keyboard.press("Home")
-    assert position(page) == "1 of 3"
+    assert position(page) == f"1 of {count}"
+    page.keyboard.press("End")
+    assert answers.get_attribute("open") is None
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.className") == "lecture"
 
@@ -89,16 +167,16 @@ def test_a_figure_answers_there_and_keeps_its_keys(lecture):
     before = says.inner_text()
     page.locator(f"{SHOWN} [role=slider]:visible").first.press("ArrowRight")
     assert says.inner_text() != before
-    assert position(page) == "1 of 3"
+    assert position(page).startswith("1 of")
     page.keyboard.press("PageDown")  # of a presenter
-    assert position(page) == "2 of 3"
+    assert position(page).startswith("2 of")
 
 
 def test_it_fills_the_screen_and_the_way_back_leads_to_the_page(lecture):
     page = lecture("concepts/embeddings")
     page.keyboard.press("f")
     page.wait_for_function("document.fullscreenElement?.className === 'frame'")
-    page.keyboard.press("f")
+    page.keyboard.press("F")
     page.wait_for_function("!document.fullscreenElement")
     assert page.locator(SHOWN).is_visible()
 
