@@ -117,12 +117,12 @@ def test_who_points_at_a_figure_goes_on_with_the_keys_of_the_lecture(lecture):
     slider = page.locator(f"{SHOWN} input")
     slider.click()
     assert says.inner_text() != before
-    page.wait_for_function("document.activeElement.className === 'stage'")
+    page.wait_for_function("() => document.activeElement.className === 'stage'")
     slider.focus()  # as by keyboard, where it stays
     page.keyboard.press("ArrowRight")
     assert position(page).startswith("1 of")
     page.locator(f"{SHOWN} .reset").click()
-    page.wait_for_function("document.activeElement.className === 'stage'")
+    page.wait_for_function("() => document.activeElement.className === 'stage'")
     page.keyboard.press("ArrowRight")
     assert position(page).startswith("2 of")
 
