@@ -48,7 +48,6 @@ ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are 
 ANSWERS = re.compile(r"data-(?:live|sheet|own)=")  # a figure that does
 # A sentence that tells a reader to press something, and what ends one.
 PRESSED = re.compile(r"\b([Pp]ress(?! \*et al)|[Dd]rag|[Tt]urn the dial)\b|^Turn it\.")
-FOLD = re.compile(r"\bfold(s?)\b")  # which a notebook has not
 SENTENCE = re.compile(r"(?<=[.?!)]) +(?=[*\[(A-Z])")
 SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
 
@@ -183,7 +182,7 @@ class Writer:
             case nodes.paragraph() if CHECKED_BY.fullmatch(node.astext()):
                 pass
             case nodes.paragraph():
-                yield FOLD.sub(r"part\1", on_the_page(self.inline(node)))
+                yield on_the_page(self.inline(node))
             case nodes.math_block():
                 number = self.number("displaymath", node)
                 formula = tex(wrapped(node.astext())) + (rf" \tag{{{number}}}" if number else "")
@@ -193,9 +192,7 @@ class Writer:
             case nodes.bullet_list() | nodes.enumerated_list():
                 for place, item in enumerate(node.children, start=node.get("start", 1)):
                     mark = "- " if isinstance(node, nodes.bullet_list) else f"{place}. "
-                    if isinstance(
-                        node.parent, nodes.admonition
-                    ):  # a question, whose answers have letters
+                    if isinstance(node.parent, nodes.admonition):  # answers have letters
                         mark = f"- {chr(64 + place)}. "
                     yield from self.indented(item, mark, " " * len(mark))
             case nodes.definition_list():

@@ -1,5 +1,6 @@
 """What the notebook of a lesson makes of formulas, links and text."""
 
+import re
 import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
@@ -8,6 +9,7 @@ from docutils import nodes
 
 from press.lesson.notebook import Writer, on_the_page, tex
 from press.lesson.picture import About, picture
+from tests.pages.sources import lessons, prose, relative
 
 
 def writer(base=""):
@@ -61,9 +63,9 @@ def test_the_answers_of_a_question_have_the_letters_of_the_page():
     assert "\n".join(writer().lines(answers)).split() == ["-", "A.", "0.06", "-", "B.", "0.33"]
 
 
-def test_what_is_folded_on_the_page_is_a_part_of_the_notebook():
-    said = nodes.paragraph("", "In the fold below, not in other folds, manifold.")
-    assert [*writer().lines(said)] == ["In the part below, not in other parts, manifold."]
+@pytest.mark.parametrize("page", lessons(), ids=relative)
+def test_what_is_folded_on_the_page_is_called_a_part_as_in_the_notebook(page):
+    assert not re.search(r"\b[Ff]olds?\b", prose(page.read_text("utf-8")))
 
 
 def test_a_picture_names_its_own_colors_and_whose_it_is():
