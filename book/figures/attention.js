@@ -80,6 +80,7 @@ const bookAttention = (() => {
     "softmax-left-out": { share: () => ({ down: null, linear: true }) },
     "exponential-left-out": { share: () => ({ linear: true }) },
     "sum-left-out": { share: (row) => ({ down: null, less: Math.max(...row) }) },
+    "sum-without-keepdims": { share: (row, j, may, i, all) => ({ less: 0, down: all[all.length > 1 ? j : 0] || row, note: "below the line, another row" }) },
     "maximum-not-subtracted": { share: () => ({ less: 0 }) },
     "maximum-starts-at-zero": { share: (row) => ({ less: Math.max(0, ...row) }) },
     "maximum-clamped": { share: (row) => ({ less: Math.max(-5e4, ...row), total: (all) => sum(all) || 1 }) },

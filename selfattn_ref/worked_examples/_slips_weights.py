@@ -71,14 +71,6 @@ def _sum_without_keepdims(query: Array, key: Array, value: Array, **keywords: An
 
 
 @_slip(
-    "each weight multiplies one entry of the values, and nothing is added up",
-    "The second product is taken entry by entry, with * in place of @.",
-)
-def _product_by_entries(query: Array, key: Array, value: Array, **keywords: Any) -> Array:
-    return softmax(masked_scores(query, key, **keywords)) * value
-
-
-@_slip(
     "large scores give NaN",
     "Exponentials are taken of the raw scores, and overflow.",
     "pyg-team/pytorch_geometric/issues/53",
