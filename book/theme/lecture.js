@@ -1,6 +1,6 @@
-// A lesson as a lecture: its figures, numbered formulas, statements, questions and what is marked as a slide, one after
-// another, in large type. Each is the one of the page, moved into a dialog while it is shown, so that nothing is there twice and figures go on answering.
-// It is fetched when it is asked for, with its stylesheet.
+// A lesson as a lecture: its figures, numbered formulas, statements, questions and what is marked as a slide,
+// one after another, in large type. Each is the one of the page, moved into a dialog while it is shown, so that
+// nothing is there twice and figures go on answering. It is fetched when it is asked for, with its stylesheet.
 "use strict";
 const bookLecture = (() => {
   const { make } = bookPage, main = document.getElementById("main");
@@ -9,7 +9,7 @@ const bookLecture = (() => {
   const slides = [...new Set(unfolded.map((one) => one.closest(".cell, .room, .statement, .slide") ?? one))];
   const names = slides.map((one) => one.closest("section").querySelector("h1, h2").firstChild.textContent);
   const place = new Comment(); // of what is shown
-  const status = make("p", { role: "status" }), stage = make("div", { class: "stage", tabindex: -1 });
+  const status = make("p", { role: "status" }), stage = make("div", { class: "stage", role: "region", "aria-label": "Slide", tabindex: -1 });
   const frame = make("div", { class: "frame" }), dialog = make("dialog", { class: "lecture", "aria-label": title }, frame);
   let at = 0;
 
@@ -44,7 +44,7 @@ const bookLecture = (() => {
     stage.focus();
   }
 
-  // Who points at something there goes on with the keys of the lecture; who got there by keyboard stays, as does who types.
+  // After a click in a figure, the keys are those of the lecture again, unless one types there.
   for (const kind of ["pointerup", "click"]) {
     stage.addEventListener(kind, (event) => {
       if (event.pointerType && !event.target.closest("input:not([type=range]), select, textarea")) setTimeout(() => stage.focus({ preventScroll: true }));
