@@ -58,7 +58,7 @@ class Page:
 
     @property
     def is_example(self) -> bool:
-        """Tell whether it is a worked example; several of them share a sheet."""
+        """Tell whether it is a worked example."""
         return re.fullmatch(r"SA\d{3}", self.slug) is not None
 
 
@@ -375,7 +375,7 @@ def _other(volume: str) -> tuple[str, str]:
 
 def _running(page: Page, part: Part) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
-    if page.is_example or page.path == CATALOG or part.name in ("", SOLUTIONS):
+    if page.path == CATALOG or part.name in ("", SOLUTIONS):
         return ""
     return "The library" if page.path.startswith(LIBRARY) else page.title
 

@@ -62,6 +62,7 @@ def test_it_shows_what_the_page_has_in_order_and_puts_it_back(lecture, name):
         seen += page.locator(SHOWN).evaluate(ids)
         page.keyboard.press(["ArrowRight", "Space", "PageDown"][number % 3])
     page.keyboard.press("Escape")
+    page.locator(".lecture .stage:empty").wait_for(state="attached")  # a dialog closes later
     after = page.evaluate(ORDER)
     page.reload()
     assert after == page.evaluate(ORDER)
