@@ -1,0 +1,107 @@
+"""What people have to read because nothing computes it, as it was when it was last read.
+
+`last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
+example, those of the steps of a derivation, a page of which one takes an entry, and the claims of
+a page: its sentences that compare, or lean on a source, a statement or a slip. If one changes, a
+test says so. Whoever has read it again, beside its numbers and sources, enters it with
+`python -m tests.pages.last_read`.
+"""
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from derivations.documents import example_files
+from tests.pages.sources import BOOK, CELL, ROOT, pages, relative
+from tests.pages.test_quotes import sentences
+
+LAST = Path(__file__).with_suffix(".json")
+BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
+# Pages and lists of which a reader takes one entry.
+LOOKED_UP = (
+    *("data-format.md", "errata.yml", "glossary.md", "misconceptions.md", "notation.md"),
+    "sources-and-corrections.md",
+)
+CLAIMS = re.compile(
+    r"\{cite|\{prf:ref|\(#slip-|\d (?:kB|MB|%)|\b(?:more|less|fewer|most|least|twice|thrice|half|double|best|worst|\w{2,}er than"
+    r"|(?:high|low|larg|small|long|short|great|wid|narrow|fast|slow|near|furth|farth)e(?:r|st)"
+    r"|nearly|almost|exactly)\b",
+    re.I,
+)
+
+
+def in_words(value: Any) -> Iterator[str]:
+    """Yield the strings of a document of JSON that are no data of an array."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, one in value.items():
+            yield from in_words(one if name != "value" else None)
+    elif isinstance(value, list):
+        for one in value:
+            yield from in_words(one)
+
+
+def steps(code: str) -> Iterator[str]:
+    """Yield what a derivation says of its steps."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Words":
+            yield ast.unparse(node)
+
+
+def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the statements and the proofs of a page, each with the label of the statement."""
+    label = page
+    for block in BLOCK.finditer(text):
+        label = block[3] or label
+        yield label, block[0]
+
+
+def claims(text: str) -> Iterator[str]:
+    """Yield the sentences of a page that compare, or that lean on something else."""
+    return filter(CLAIMS.search, sentences(CELL.sub("", BLOCK.sub("", text))))
+
+
+def read() -> dict[str, str]:
+    """Return what is to be read, by its name."""
+    found: dict[str, list[str]] = {}
+    for name, path in example_files().items():
+        found[name] = [*in_words(json.loads(path.read_text("utf-8")))]
+    for path in sorted(ROOT.glob("derivations/*.py")):
+        found[f"derivations/{path.name}"] = [*steps(path.read_text("utf-8"))]
+    for page in pages():
+        for label, block in statements(relative(page), page.read_text("utf-8")):
+            found.setdefault(label, []).append(block)
+    for page in pages():
+        found[f"{relative(page)}: claims"] = [*claims(page.read_text("utf-8"))]
+    for name in LOOKED_UP:
+        found[name] = [(BOOK / "reference" / name).read_text("utf-8")]
+    return {name: "\n".join(parts) for name, parts in found.items() if parts}
+
+
+def digest(text: str) -> str:
+    """Return what a text is known by; how its lines are broken does not matter."""
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:16]
+
+
+def changed(now: dict[str, str], last: dict[str, str]) -> list[str]:
+    """Return the names of the texts that are not what was last read, and of those that are gone."""
+    digests = {name: digest(text) for name, text in now.items()}
+    return sorted(name for name in {*digests, *last} if digests.get(name) != last.get(name))
+
+
+def main() -> None:
+    """Enter all texts as they are, and name those that changed."""
+    now = read()
+    for name in changed(now, json.loads(LAST.read_text("utf-8")) if LAST.is_file() else {}):
+        print(f"read: {name}")
+    digests = {name: digest(now[name]) for name in sorted(now)}
+    LAST.write_text(json.dumps(digests, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""What nothing computes is as it was when it was last read."""
+
+import json
+
+import pytest
+
+from tests.pages.last_read import LAST, changed, claims, digest, in_words, read, statements, steps
+
+PAGE = """
+:::{prf:theorem} Half
+:label: thm-half
+
+At most a half.
+:::
+
+::::{prf:proof}
+Less than $1/2$ at each step.
+::::
+
+A word hears more than before. It {cite:p}`stone1936` sees a river.
+"""
+
+
+def test_it_has_been_read_as_it_is():
+    """Read these again beside their numbers; then run `python -m tests.pages.last_read`."""
+    assert not changed(read(), json.loads(LAST.read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    "old, new, noticed",
+    [
+        ("At most", "At least", "thm-half"),
+        ("Less", "Not more", "thm-half"),
+        ("more than", "less than", "claims"),
+        ("stone1936", "stone1963", "claims"),
+        ("sees a river.", "sees a\nriver.", None),
+    ],
+)
+def test_what_has_changed_is_named(old, new, noticed):
+    def texts(text):
+        parts = {label: [] for label in ("thm-half", "claims")}
+        for label, block in statements("page", text):
+            parts[label].append(block)
+        parts["claims"] += claims(text)
+        return {label: "\n".join(some) for label, some in parts.items()}
+
+    last = {name: digest(text) for name, text in texts(PAGE).items()}
+    assert changed(texts(PAGE.replace(old, new)), last) == [noticed][: noticed is not None]
+    assert changed({}, last) == ["claims", "thm-half"]
+
+
+def test_words_of_an_example_and_of_a_derivation_are_read():
+    assert [*in_words({"why": "So.", "sum": {"description": "Two.", "value": ["a"]}})] == [
+        "So.",
+        "Two.",
+    ]
+    assert [*steps('dot(x, words=Words("score")); print("no")')] == ["Words('score')"]
