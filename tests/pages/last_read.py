@@ -27,9 +27,9 @@ LOOKED_UP = (
     "sources-and-corrections.md",
 )
 CLAIMS = re.compile(
-    r"\{cite|\{prf:ref|\(#slip-|\d (?:kB|MB|%)|\b(?:more|less|fewer|most|least|twice|thrice|half|double|best|worst|\w{2,}er than"
-    r"|(?:high|low|larg|small|long|short|great|wid|narrow|fast|slow|near|furth|farth)e(?:r|st)"
-    r"|nearly|almost|exactly)\b",
+    r"\{cite|\{prf:ref|\(#slip-|\d (?:kB|MB|%)|\b(?:more|less|fewer|most|least|twice|thrice"
+    r"|half|double|best|worst|nearly|almost|exactly|\w{2,}er than"
+    r"|(?:high|low|larg|small|long|short|great|wid|narrow|fast|slow|near|furth|farth)e(?:r|st))\b",
     re.I,
 )
 
