@@ -170,6 +170,9 @@ def _strip(page: Page, below: int) -> None:
             if name.text not in ON_A_CARD
             for one in (name, name.getnext())
         ]
+        (record,) = main.xpath(of_record)  # before what a sheet would end with
+        for one in reversed(main.xpath(".//section[@id='derivation' or @id='origin']")):
+            record.addnext(one)
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
     if page.path == THEOREMS:

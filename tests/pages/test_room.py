@@ -122,6 +122,13 @@ SAID = {
         "old_product": "divides the old dot product by the new length",
         "bank_alone": "divides by the length of *bank* only",
     },
+    "concepts/mixing-words": {
+        "asked": "has a score of 2 for itself and for *river*, and a score of 0 for *of*",
+        "right": "the power is $e^0 = 1$, divided by $2e^2 + 1$",
+        "exponential_left_out": "divides the scores themselves by their sum",
+        "itself_left_out": "forgets that *bank* listens to itself, too, and divides by $e^2 + 1$",
+        "plain_average": "is the plain average, in which no score counts",
+    },
     "concepts/all-at-once": {
         "asked": "*raised* $(1, 0)$ and *rates* $(2, 0)$. Their score is 2",
         "right": "divides by the sum of its own row, and *rates* has a score of 4 for itself",
@@ -135,6 +142,15 @@ SAID = {
         "right": "is right",
         "straight_line": "multiplies by a hundred, as if the slope stayed the same",
         "all_of_it": "is the whole loss",
+    },
+    "concepts/queries-keys-values": {
+        "asked": "double its value, and leave its key as it is",
+        "right": "what comes from *river* doubles, and the little that *bank* gives itself does "
+        "not",
+        "one_vector_for_both": "doubles the key as well",
+        "keys_as_values": "mixes the keys instead of the values, so that doubling a value changes "
+        "nothing",
+        "all_of_it_doubles": "is twice what *bank* heard before",
     },
     "concepts/attention-equation": {
         "asked": r"so that each is four numbers wide. The equation now divides by $\sqrt 4$",
@@ -224,15 +240,10 @@ def not_said(page, text):
     return [way for way, words in SAID[page].items() if words not in beside[f"room_{way}"]]
 
 
-@pytest.mark.parametrize("page", SAID)
+@pytest.mark.parametrize("page", ANSWERS)
 def test_the_page_says_what_each_way_computes(page):
     assert SAID[page].keys() == {"asked", *ANSWERS[page]}
     assert not not_said(page, (BOOK / f"{page}.md").read_text("utf-8"))
-
-
-def test_the_words_of_all_questions_but_two_are_here():
-    left = {"concepts/mixing-words", "concepts/queries-keys-values"}
-    assert ANSWERS.keys() - SAID.keys() == left
 
 
 def test_a_formula_that_changed_is_found():
