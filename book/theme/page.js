@@ -104,17 +104,22 @@ const bookPage = {
 
   // Name the section that is read, and mark it in the lists.
   function follow(now, name) {
-    const links = [...now.querySelectorAll("a")], read = {};
+    const links = [...now.querySelectorAll("a")], read = new Set();
+    const part = (link) => {
+      const target = document.getElementById(link.hash.slice(1));
+      return target.closest("dt") ? target.parentElement : target; // a function is read below its signature
+    };
+    const parts = new Map(links.map((link) => [link, part(link)]));
     const observer = new IntersectionObserver((changes) => {
-      for (const change of changes) read[change.target.id] = change.isIntersecting;
-      const last = links.filter((link) => read[link.hash.slice(1)]).at(-1) || links[0];
+      for (const { target, isIntersecting } of changes) read[isIntersecting ? "add" : "delete"](target);
+      const last = links.filter((link) => read.has(parts.get(link))).at(-1) || links[0];
       name.textContent = last.textContent;
       for (const link of document.querySelectorAll(".part a[href^='#'], .now a")) {
         if (link.hash === last.hash) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
       }
     }, { rootMargin: "0px 0px -75% 0px" });
-    for (const link of links) observer.observe(document.getElementById(link.hash.slice(1)));
+    for (const one of parts.values()) observer.observe(one);
   }
 
   // Where nothing hovers, a heading shows no sign: who taps it has its address.
