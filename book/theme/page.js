@@ -68,7 +68,7 @@ const bookPage = {
   function copies(pre) {
     const button = make("button", { type: "button", class: "copy" }, "Copy");
     button.onclick = () => {
-      let text = pre.textContent;
+      let text = "here" in pre.dataset ? location.href.split(/[?#]/)[0] : pre.textContent;
       if (/^>>> /m.test(text)) { // a session: what was typed, without prompts and answers
         const typed = text.split("\n").filter((line) => /^(>>>|\.\.\.)( |$)/.test(line));
         text = typed.map((line) => `${line.slice(4)}\n`).join("");
@@ -200,6 +200,16 @@ const bookPage = {
     if (location.search === "?lecture") button.click();
   }
 
+  // Who comes back to the front page goes on where they were.
+  function goesOn(main) {
+    const key = "selfattn-last", own = [location.href.split("#")[0], document.title.split(" · ")[0]];
+    try {
+      if (document.body.matches(".lesson")) localStorage[key] = JSON.stringify(own);
+      const [href, title] = JSON.parse(localStorage[key] || "[]"), ways = main.querySelector(".ways p");
+      if (href && ways) ways.append(" ", make("a", { href }, `Go on: ${title}`));
+    } catch { /* it does not remember */ }
+  }
+
   // What an address names inside of a fold is unfolded and brought into view.
   function unfold() {
     let name = "";
@@ -216,6 +226,7 @@ const bookPage = {
     const onPath = all("[data-path]").filter((one) => one.dataset.path === chosen);
     for (const one of onPath) one.hidden = false;
     for (const one of onPath.length ? all(".next:not([data-path])") : []) one.hidden = true;
+    all(".front main, .lesson main").forEach(goesOn);
     all(".lecture").forEach(lecture);
     all(".id-link").forEach(tells);
     all('main :is(a[href^="#thm-"], a[href^="#equation-"]):not(.headerlink)').forEach(previews);

@@ -111,7 +111,7 @@ def card(
         why += [nodes.Text(" Taught in "), to_page(data["page"]), nodes.Text(".")]
     record = [
         nodes.paragraph("", "", *status(data)),
-        raw(f"<p>{copied(f'{base}/{name}/')}</p>"),
+        raw(f"<p>{copied(f'{base}/{name}/', '' if base else ' data-here')}</p>"),
         raw(f"<details{open_}><summary>Citation and tests</summary>"),
         listed(facts),
         raw("</details>"),
@@ -141,9 +141,12 @@ def listed(facts: Mapping[str, Sequence[nodes.Node]]) -> nodes.definition_list:
     return nodes.definition_list("", *items)
 
 
-def copied(text: str) -> str:
-    """Write a line that can be copied, and is cut off where it does not fit."""
-    return f'<span class="copied line"><code>{html.escape(text)}</code></span>'
+def copied(text: str, where: str = "") -> str:
+    """Write a line that can be copied, and is cut off where it does not fit.
+
+    An address is that of the page as it is read, if the public one is not known.
+    """
+    return f'<span class="copied line"><code{where}>{html.escape(text)}</code></span>'
 
 
 def beside(name: str, pages: Collection[str]) -> str:

@@ -154,3 +154,61 @@ def test_from_a_wrong_address_one_finds_home(wrong, page):
         )
         page.get_by_role("link", name="The front page").click()
         page.wait_for_url(f"{address}index.html")
+
+
+class TestAnAnswerIsInSight:
+    SHORT = {"viewport": {"width": 390, "height": 664}}
+
+    @pytest.mark.parametrize(
+        "name", ["index", "causal/generating", "causal/padding-and-empty-rows"]
+    )
+    def test_of_a_button_that_is_pressed(self, name, phone):
+        page = phone(SITE / f"{name}.html", **self.SHORT)
+        figure = page.locator("[data-live]").first
+        button = figure.locator("button:not(.reset, .link)").last
+        scroll(page, button.evaluate("one => one.getBoundingClientRect().bottom") - 664 + 10)
+        button.tap()
+        expect(figure.locator(".says")).to_be_in_viewport(ratio=1)
+        expect(button).to_be_in_viewport(ratio=1)
+
+    def test_of_the_last_slip_that_breaks_a_sheet(self, phone):
+        page = phone(SITE / "SA058" / "index.html", **self.SHORT)
+        sheet = page.locator(".whole").first
+        sheet.locator(".break summary").tap()
+        last = sheet.locator(".break button").last
+        last.scroll_into_view_if_needed()
+        last.tap()
+        for told in ("[data-matrix=weights]", ".said", ".break button[aria-pressed=true]"):
+            expect(sheet.locator(told).last).to_be_in_viewport(ratio=0.99)
+
+    def test_a_finger_beside_a_point_holds_it_and_the_page_stands_still(self, phone):
+        page = phone(SITE / "concepts" / "embeddings.html")
+        grip = page.locator(".grip:visible circle").first
+        assert grip.bounding_box()["width"] >= 44
+
+
+def test_large_text_makes_no_page_wider_than_the_window(phone):
+    page = phone(SITE / "SA058" / "index.html")
+    page.add_style_tag(content="html { font-size: 212% !important; }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator(".bar .theme")).to_be_in_viewport(ratio=1)
+
+
+def test_who_comes_back_goes_on_where_they_were(phone):
+    front = SITE / "index.html"
+    phone(LESSON).evaluate("localStorage.clear()")
+    ways = phone(front).locator(".ways a")
+    before = ways.count()
+    phone(LESSON)
+    page = phone(front)
+    assert ways.count() == before + 1
+    ways.last.tap()
+    expect(page).to_have_url(LESSON.as_uri())
+    page.evaluate("localStorage.clear()")
+
+
+def test_an_example_copies_its_whole_address(phone):
+    page = phone(SITE / "SA058" / "index.html", "#steps")
+    page.locator(".record .line .copy").first.tap()
+    whole = (SITE / "SA058" / "index.html").as_uri()
+    assert page.evaluate("navigator.clipboard.readText()") == whole

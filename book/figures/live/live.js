@@ -184,9 +184,12 @@ const bookFigures = (() => {
       this.picture.setAttribute("aria-label", `At the start: ${this.picture.getAttribute("aria-label")}`);
       this.status = make("p", { role: "status", class: "unseen" });
       root.append(this.status);
+      this.answer = make("div", { class: "answer" }); // the sentence may cover the drawing, and no control
+      this.picture.before(this.answer);
+      this.answer.append(this.picture, root.querySelector(".says"));
       root.querySelector(".controls").hidden = false;
-      for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => this.put(JSON.parse(button.dataset.put), true);
-      for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => this.kind.acts[button.dataset.act](this);
+      for (const button of root.querySelectorAll("[data-put]")) button.onclick = () => { this.put(JSON.parse(button.dataset.put), true); this.show(); };
+      for (const button of root.querySelectorAll("[data-act]")) button.onclick = () => { this.kind.acts[button.dataset.act](this); this.show(); };
       for (const input of root.querySelectorAll("input[data-key]")) input.oninput = () => this.put({ [input.dataset.key]: "log" in input.dataset ? Number((10 ** input.value).toPrecision(3)) : Number(input.value) });
       root.querySelector(".reset").onclick = () => { this.kind.stop?.(this); this.put(structuredClone(this.start), true); };
       const link = root.querySelector(".link");
@@ -210,7 +213,7 @@ const bookFigures = (() => {
     // A place to hold: for the pointer, for a finger, for the arrow keys.
     grip(view, handle) {
       const grip = make("g", { class: "grip", tabindex: 0, role: "slider", "aria-label": handle.name });
-      grip.append(make("circle", { r: 18 }), make("circle", { class: "halo", r: 11 }));
+      grip.append(make("circle", { r: 26 }), make("circle", { class: "halo", r: 11 }));
       const limits = this.limits[handle.key] || [];
       const [low, high] = handle.reach || (Array.isArray(limits[0]) ? limits[0] : limits);
       if (low !== undefined) { grip.setAttribute("aria-valuemin", low); grip.setAttribute("aria-valuemax", high); }
@@ -314,6 +317,7 @@ const bookFigures = (() => {
 
     // Change a part of the state, gliding there if that was asked for.
     put(patch, glide) {
+      this.root.classList.add("touched");
       const from = { state: this.shown, result: this.result };
       this.state = this.clean(patch);
       this.result = this.kind.compute(this.state, this.data);
@@ -331,6 +335,13 @@ const bookFigures = (() => {
         else this.draw(to.state, to.result);
       };
       this.frame = requestAnimationFrame(step);
+    }
+
+    // Bring the sentence into the window after a press, if what was pressed stays there, too.
+    show() {
+      const { top, bottom } = this.answer.getBoundingClientRect();
+      if (top + this.answer.lastChild.offsetHeight <= innerHeight) return;
+      scrollBy({ top: Math.min(bottom - innerHeight, this.root.getBoundingClientRect().top - 60), behavior: calm.matches ? "auto" : "smooth" });
     }
 
     draw(state, result, gliding) {
