@@ -7,9 +7,9 @@ import yaml
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from press.markup import paragraph, raw, to_page
+from press.markup import paragraph, to_page
 from press.reference.theorem_index import with_formulas
-from press.site.sources import THEOREMS, modules
+from press.site.sources import to_test
 
 ERRATA = Path("book", "reference", "errata.yml")
 
@@ -29,7 +29,9 @@ class Errata(SphinxDirective):
         listed = nodes.definition_list(classes=["errata"])
         for entry in entries(Path(self.env.srcdir)):
             found = f"Found by {entry['found']}, in a draft of {entry['edition']}. Guarded by "
-            keeps = self.test(entry) if "test" in entry else nodes.Text("an assertion of its page")
+            keeps: nodes.Node = nodes.Text("an assertion of its page")
+            if "test" in entry:
+                keeps = to_test(self.env.app, self.env.docname, entry["test"])
             correction = nodes.definition(
                 "",
                 paragraph(nodes.emphasis("", "It said: "), entry["old"]),
@@ -39,15 +41,6 @@ class Errata(SphinxDirective):
             term = nodes.term("", "", to_page(entry["page"]))
             listed += nodes.definition_list_item("", term, correction)
         return [listed]
-
-    def test(self, entry: Mapping[str, str]) -> nodes.Node:
-        """Return a link to a test that the site shows, or the name of another."""
-        path, _, test = entry["test"].partition("::")
-        page = path.removesuffix(".py")
-        if page not in modules(Path(self.env.srcdir), THEOREMS):
-            return nodes.literal("", entry["test"])
-        address = self.env.app.builder.get_relative_uri(self.env.docname, page)
-        return raw(f'<a href="{address}#{test.replace("::", ".")}"><code>{test}</code></a>')
 
 
 def refuted(entry: Mapping[str, str]) -> str:

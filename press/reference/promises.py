@@ -7,12 +7,13 @@ from typing import Any
 
 import yaml
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from press.markup import paragraph
+from press.site.sources import PROMISES, to_test
 
-PROMISES = Path("book", "reference", "promises.yml")
 WHEN: dict[str, str] = {
     ".ci/run": "on each change",
     ".github/workflows/nightly.yml": "every night",
@@ -61,16 +62,18 @@ class Promises(SphinxDirective):
         root = Path(self.env.srcdir)
         for name in (str(PROMISES), *WHEN):
             self.env.note_dependency(str(root / name))
-        return [nodes.definition_list("", *items(root), classes=["errata"])]
+        listed = items(self.env.app, self.env.docname)
+        return [nodes.definition_list("", *listed, classes=["errata"])]
 
 
-def items(root: Path) -> Iterator[nodes.Node]:
-    """Yield the promises, each with what is known of it."""
+def items(app: Sphinx, page: str) -> Iterator[nodes.Node]:
+    """Yield the promises for a page, each with what is known of it."""
+    root = Path(app.srcdir)
     when, tried = runs(root, "test"), runs(root, TRIED)
     for entry in promises(root):
         broken = entry["broken"]
         said = [
-            paragraph("Kept by ", nodes.literal("", entry["kept"]), f", {when}."),
+            paragraph("Kept by ", to_test(app, page, entry["kept"]), f", {when}."),
             paragraph(
                 f"Broken on purpose {tried}: in ",
                 nodes.literal("", broken["in"]),

@@ -16,10 +16,10 @@ from press.site.sources import (
     MOVED,
     RECIPES,
     RECOMPUTED,
-    SHOWN,
     THEOREMS,
     modules,
     places,
+    shown,
 )
 
 
@@ -67,19 +67,18 @@ def collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     if is_partial(app):
         return
     used = uses(app)
-    for folder in SHOWN:
-        for page, text in modules(Path(app.srcdir), folder).items():
-            lines = seams.colored(app, text).split("\n")
-            before, opened, first_line = lines[0].partition("<pre>")
-            lines[0] = first_line
-            root = "../" * page.count("/")
-            for name, (first, _) in places(text).items():
-                links = "".join(
-                    f'<a class="used" href="{root}{address}">{html.escape(one)}</a>'
-                    for one, address in used.get(name, {}).items()
-                )
-                lines[first - 1] = f'<span id="{name}">{links}</span>{lines[first - 1]}'
-            title = f"{page}.py"
-            head = forwarded(Path(app.srcdir), page)
-            body = f"<h1>{title}</h1>\n{head}{before}{opened}" + "\n".join(lines)
-            yield page, {"title": title, "body": body}, "page.html"
+    for page, text in shown(Path(app.srcdir)).items():
+        lines = seams.colored(app, text).split("\n")
+        before, opened, first_line = lines[0].partition("<pre>")
+        lines[0] = first_line
+        root = "../" * page.count("/")
+        for name, (first, _) in places(text).items():
+            links = "".join(
+                f'<a class="used" href="{root}{address}">{html.escape(one)}</a>'
+                for one, address in used.get(name, {}).items()
+            )
+            lines[first - 1] = f'<span id="{name}">{links}</span>{lines[first - 1]}'
+        title = f"{page}.py"
+        head = forwarded(Path(app.srcdir), page)
+        body = f"<h1>{title}</h1>\n{head}{before}{opened}" + "\n".join(lines)
+        yield page, {"title": title, "body": body}, "page.html"

@@ -4,6 +4,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.pycode.parser import Parser
 
 THEOREMS = "tests/theorems"
@@ -21,6 +23,7 @@ MOVED = {
 CALLS = "tests/examples/test_calls"
 CALLING = "TestTheData.test_the_library_does_what_the_example_knows"
 SHOWN = (THEOREMS, DERIVATIONS, RECIPES, RECOMPUTED, CALLS)
+PROMISES = Path("book", "reference", "promises.yml")  # the tests that it names are shown, too
 
 
 @cache
@@ -30,6 +33,24 @@ def modules(root: Path, folder: str) -> dict[str, str]:
     return {
         path.relative_to(root).with_suffix("").as_posix(): path.read_text("utf-8") for path in paths
     }
+
+
+def shown(root: Path) -> dict[str, str]:
+    """Return the text of every module that is a page of the site, by the name of its page."""
+    file = root / PROMISES
+    kept = re.findall(r"^  kept: (\S+)\.py", file.read_text("utf-8") if file.exists() else "", re.M)
+    return {page: text for one in (*SHOWN, *kept) for page, text in modules(root, one).items()}
+
+
+def to_test(app: Sphinx, page: str, test: str) -> nodes.Node:
+    """Return the name of a test; if the site shows the test, as a link on a page."""
+    path, _, name = test.partition("::")
+    module, said = path.removesuffix(".py"), nodes.literal("", test)
+    if module not in shown(Path(app.srcdir)):
+        return said
+    address = app.builder.get_relative_uri(page, module)
+    anchor = f"#{name.replace('::', '.')}" if name else ""
+    return nodes.reference("", "", said, refuri=address + anchor, internal=True)
 
 
 @cache

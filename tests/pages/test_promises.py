@@ -2,11 +2,14 @@
 
 import ast
 import re
+from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from press.reference.promises import TRIED, promises, runs
+from press.reference.promises import TRIED, items, promises, runs
+from press.site.sources import places, shown
 from tests.pages.sources import ROOT
 
 
@@ -21,6 +24,18 @@ def test_what_keeps_a_promise_is_there_and_what_breaks_it_can_be_done(entry):
         (found,) = (node for node in body if getattr(node, "name", None) == name)
         body = found.body
     assert (ROOT / entry["broken"]["in"]).read_text("utf-8").count(entry["broken"]["old"]) == 1
+
+
+def test_what_keeps_a_promise_is_linked_to_where_it_stands():
+    builder = SimpleNamespace(get_relative_uri=lambda page, other: f"{other}.html")
+    app = SimpleNamespace(srcdir=ROOT, builder=builder)
+    links = [link for item in items(app, "page") for link in item.findall(nodes.reference)]
+    assert [link.astext() for link in links] == [entry["kept"] for entry in promises(ROOT)]
+    for link in links:
+        page, _, anchor = link["refuri"].partition("#")
+        assert page == link.astext().partition(".py")[0] + ".html"
+        assert anchor == link.astext().partition("::")[2].replace("::", ".")
+        assert not anchor or anchor in places(shown(ROOT)[page.removesuffix(".html")])
 
 
 def test_when_a_target_runs_is_read_from_the_workflows(tmp_path):
