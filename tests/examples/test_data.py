@@ -151,6 +151,17 @@ class TestFiles:
         assert not causal or "causal" in DOCUMENTS[name]["topics"]
 
     @EVERY_EXAMPLE
+    def test_what_calls_for_heads_that_share_keys_has_the_topic(self, name):
+        calls = DOCUMENTS[name].get("calls", [])
+        shared = any(
+            call.get("options", {}).get("grouped_heads")
+            or "num_key_value_heads" in call["arguments"]
+            or call["function"] == "repeat_key_value_heads"
+            for call in calls
+        )
+        assert not shared or "grouped-heads" in DOCUMENTS[name]["topics"]
+
+    @EVERY_EXAMPLE
     def test_its_arrays_are_rectangular_its_inputs_short_and_its_indices_within(self, name):
         inputs = DOCUMENTS[name]["inputs"]
         for entry in DOCUMENTS[name]["expected"].values():
