@@ -37,8 +37,7 @@ const bookSearch = (() => {
     const parts = plain.replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase().split(/[_.'’-]+/);
     if (parts.length === 1) return [whole];
     const joined = parts.join("");
-    const all = joined.length < 4 ? [whole, joined] : [whole, joined, ...parts];
-    return [...new Set(all)].filter(Boolean);
+    return joined.length < 4 ? [whole, joined] : [whole, joined, ...parts].filter(Boolean);
   }
 
   function tokens(text) {
@@ -69,7 +68,7 @@ const bookSearch = (() => {
       for (const [id, of, title, text] of places) {
         const number = entries.length, kind = index.kinds[of];
         entries.push({ page, kind, title, first, address: address + (id && `#${id}`), line: -1 });
-        if (title) add(number, title, 1);
+        for (const name of kind === "term" ? title.split(", ") : [title]) if (name) add(number, name, 1);
         if (kind === "page") {
           if (question) add(number, question, 1);
           add(number, address.replace(/(index)?\.html$|[\/-]/g, " "), 0.7);
@@ -133,7 +132,7 @@ const bookSearch = (() => {
       if (!(found.get(other) >= quality)) found.set(other, quality);
     };
     for (const other of book.stems.get(stem(word)) || []) put(other, 0.9);
-    if (word.length > 1) {
+    if (word.length > 1 && !/^\d/.test(word)) { // 1 is not the beginning of 13
       for (const other of book.vocabulary) {
         if (other.startsWith(word)) put(other, (last ? 0.8 : 0.4) * (0.6 + 0.4 * word.length / other.length));
       }
@@ -153,6 +152,19 @@ const bookSearch = (() => {
     return result;
   }
 
+  // The two words that were written as one: kvcache is KV cache.
+  function apart(book, word) {
+    let best = [], most = 0;
+    for (let cut = 2; cut < word.length - 1; cut++) {
+      const pair = [word.slice(0, cut), word.slice(cut)];
+      if (pair.some((half) => OPTIONAL.includes(` ${half} `))) continue;
+      const [one, other] = pair.map((half) => book.postings.get(half) || []);
+      const lines = new Set(one), often = other.filter((line) => lines.has(line)).length;
+      if (often > most) { most = often; best = pair; }
+    }
+    return best;
+  }
+
   // The words of a question; TeX is read as it is spoken.
   function ask(book, question) {
     const text = question
@@ -165,17 +177,19 @@ const bookSearch = (() => {
     all.forEach((token, i) => {
       const end = last && i === all.length - 1;
       const whole = token.forms[0] && meanings(book, token.forms[0], end);
-      const parts = whole && (!whole.found.size || whole.instead) ? token.forms.slice(2) : [];
+      let parts = whole && (!whole.found.size || whole.instead) ? token.forms.slice(2) : [];
+      if (whole && !whole.found.size && !parts.length) parts = apart(book, token.forms[0]);
       for (const word of parts.length ? parts : token.forms.slice(0, 1)) {
         const { found: words, instead } = meanings(book, word, end);
         let often = 0;
         for (const [other, quality] of words) if (quality >= 0.5) often = Math.max(often, book.postings.get(other).length);
         const rarity = Math.log(1 + book.lines.length / (1 + often));
-        asked.push({ word, words, instead, rarity, needed: word.length > 1 && !OPTIONAL.includes(` ${word} `) });
+        const size = parts.length ? 1 : Math.max(1, token.forms.length - 2);
+        asked.push({ word, words, instead, rarity, size, needed: /..|\d/.test(word) && !OPTIONAL.includes(` ${word} `) });
       }
     });
     if (!asked.some((one) => one.needed)) for (const one of asked) one.needed = true;
-    return asked.slice(0, 8);
+    return asked.slice(0, 12);
   }
 
   // Finds the entries that have the words asked for, best first, by page.
@@ -211,17 +225,19 @@ const bookSearch = (() => {
         else if (word.needed) missing += word.rarity;
       });
       if (whole ? missing : missing >= all) return null;
-      let title = 0, named = false;
+      let title = 0, named = false, entire = false;
       for (const line of one.titles) {
         const seen = hits.get(line), { count, title: value } = book.lines[line];
         let words = 0, exact = true;
         asked.forEach((word, n) => {
-          if (seen[n]) words += word.needed ? seen[n] : 0;
+          if (seen[n]) words += word.needed ? seen[n] * word.size : 0;
           else if (word.needed) exact = false;
         });
         const share = Math.min(1, words / (entry.kind === "theorem" ? count - 2 : count));
         if (exact) named = true;
-        title = Math.max(title, value * worth(line) * (0.4 + 0.6 * share) * (exact ? 1 + share : 1));
+        const full = exact && share === 1; // the whole title, and not a part of it
+        entire ||= full;
+        title = Math.max(title, (full ? 1.5 : 1) * value * worth(line) * (0.4 + 0.6 * share) * (exact ? 1 + share : 1));
       }
       score += title * WEIGHTS[entry.kind];
       let best = -1, most = 0;
@@ -231,7 +247,7 @@ const bookSearch = (() => {
         if (value > most) { most = value; best = line; }
       }
       score += most * (/proof|solution|source/.test(entry.kind) ? 0.8 : 1) + 0.4 * Math.log(1 + one.lines.length);
-      if (phrase && one.lines.some((line) => book.lines[line].text.toLowerCase().includes(phrase))) score *= 10;
+      if (phrase && (entire || one.lines.some((line) => book.lines[line].text.toLowerCase().includes(phrase)))) score *= 10;
       const id = asked[0].word.toUpperCase();
       if (/^SA\d{3}\b/.test(entry.title) && one.titles.some((line) => book.lines[line].text.slice(0, 5) === id)) score += 1000;
       // Under a name that says it all stands what it means, elsewhere the sentence that was found.
@@ -274,35 +290,43 @@ const bookSearch = (() => {
   const source = document.currentScript.src, root = source.slice(0, source.indexOf("_static/"));
   const ROOM = 8, EACH = 3; // pages and places that the dialog shows; the page shows all pages
   const { make } = bookPage;
-  let book = null, box = null, dialog = null;
+  let book = null, box = null, dialog = null, later;
 
   const marked = (text, asked) => cut(text, asked).map((part, i) => i % 2 ? make("mark", {}, part) : part);
 
   const NAMED = ["function", "term", "source"]; // whose kind is written beside the title
 
-  function link(result, page, asked) {
+  function link(result, page, asked, beside) {
     const { kind, title, address } = result.entry, sentence = book.lines[result.line]?.text;
-    return make("a", { href: root + address },
+    return make("a", { href: root + address, ...beside },
       make("b", {}, marked(title || page.title, asked)),
       NAMED.includes(kind) && make("small", {}, ` ${kind}`),
       sentence && make("span", {}, marked(sentence, asked)));
+  }
+
+  // Say it at once for the eye, and for the ear when the hands rest.
+  function tell(text) {
+    box.told.textContent = text;
+    clearTimeout(later);
+    later = setTimeout(() => { box.spoken.textContent = text; }, 800);
   }
 
   function show() {
     const question = box.input.value.trim();
     box.list.replaceChildren();
     if (!question || /^[a-z]$/i.test(question)) {
-      box.status.textContent = "A term, a function, a formula such as √d_k, or an id such as SA016.";
+      tell("A term, a function, a formula such as √d_k, or an id such as SA016.");
       return;
     }
-    if (!book) { box.status.textContent = "Loading …"; return; }
+    if (!book) { tell("Loading …"); return; }
     const found = find(book, box.input.value);
     const shown = found.pages.slice(0, dialog ? ROOM : found.pages.length);
     for (const page of shown) {
       const first = page.results[0].entry.kind === "page";
       const from = first ? page.part : (page.part ? `${page.part} › ` : "") + page.title;
-      const links = page.results.slice(0, EACH).map((result) => link(result, page, found.asked));
-      box.list.append(make("li", {}, from && make("p", {}, from), links));
+      const id = `found-${box.list.children.length}`, beside = from ? { "aria-describedby": id } : {};
+      const links = page.results.slice(0, EACH).map((result) => link(result, page, found.asked, beside));
+      box.list.append(make("li", {}, from && make("p", { id }, from), links));
     }
     if (shown.length < found.pages.length) {
       const all = `${root}search.html?q=${encodeURIComponent(question)}`;
@@ -313,7 +337,7 @@ const bookSearch = (() => {
     let told = found.count ? `Found in ${places} on ${pages}.` : "Nothing found.";
     if (found.instead) told = `Showing results for “${found.instead}”. ${told}`;
     else if (found.count && !found.whole) told = `No place has all of these words. Some of them: ${told[0].toLowerCase()}${told.slice(1)}`;
-    box.status.textContent = told;
+    tell(told);
     if (!found.count) {
       box.list.append(make("li", {}, make("p", {},
         "Try fewer or shorter words, an id such as SA016, or look in the ",
@@ -350,9 +374,9 @@ const bookSearch = (() => {
 
   function build(place) {
     const input = make("input", { type: "search", id: "question", name: "q", autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "search" });
-    box = { input, status: make("p", { role: "status" }), list: make("ol", { class: "found" }) };
+    box = { input, told: make("p", { class: "told" }), spoken: make("p", { role: "status", class: "unseen" }), list: make("ol", { class: "found" }) };
     const form = make("form", { role: "search", action: `${root}search.html` },
-      make("label", { for: "question" }, "Search the book"), input, box.status);
+      make("label", { for: "question" }, "Search the book"), input, box.told, box.spoken);
     place.append(form, box.list);
     place.addEventListener("keydown", move);
     form.addEventListener("submit", (event) => event.preventDefault());

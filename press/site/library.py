@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from press.markup import raw
+from press.markup import paragraph, raw
 from press.site.addresses import base_of
 from press.site.commit import RELEASED
 from selfattn_ref import __version__
@@ -61,8 +61,8 @@ def install(base: str) -> str:
 def how_to_install(base: str, root: str = "../") -> list[nodes.Node]:
     """Return the lines that say on a page how the library is installed."""
     before, after = ("Install ", ":") if base else ("Download ", ", then install it:")
-    link = raw(f'<a href="{root}{FOLDER}/{WHEEL}" download>{WHEEL}</a>')
-    told = nodes.paragraph("", "", nodes.Text(before), link, nodes.Text(after))
+    link = raw(f'<a href="{root}{FOLDER}/{WHEEL}" download>')  # around text, so that it is found
+    told = paragraph(before, link, WHEEL, raw("</a>"), after)
     block = nodes.literal_block(install(base), install(base), language="sh")
     return [told, nodes.container("", block, classes=["copied"])]
 

@@ -12,7 +12,7 @@ from sphinx.util.docutils import docutils_namespace
 from press import fonts
 from press.lesson import code, exercises, statements
 from press.math import render, text
-from press.site import addresses, scope, search
+from press.site import addresses, library, scope, search
 from tests.pages.parts import extension
 
 ROOT = Path(__file__).parents[2]
@@ -185,6 +185,10 @@ class TestFormula:
 
 
 class TestIndex:
+    def test_the_file_that_one_downloads_is_named(self) -> None:
+        told, _ = library.how_to_install("")
+        assert search.words(told) == f"Download {library.WHEEL}, then install it:"
+
     def test_pages_come_in_reading_order_with_their_parts_and_questions(self, site: Path) -> None:
         found = pages(site)
         assert [name for name in found if name != "kinds"] == [
@@ -272,9 +276,13 @@ INDEX = {
             ["", 0, "attention: mix the values", "Causal or not."],
             ["sdpa", 3, "scaled_dot_product_attention", "Mix."],
             ["mha", 3, "multi_head_attention", "Attend in heads."],
+            ["gradients", 3, "AttentionGradients", "What attention hands back."],
+            ["cache", 3, "KeyValueCache", "Keeps keys and values."],
         ]],
         ["reference/glossary.html", "", "Reference", [
             ["", 0, "Glossary", ""],
+            ["term-attention", 4, "attention", "A weighted average of values."],
+            ["term-cache", 4, "key/value cache, KV cache", "The keys and values so far."],
             ["term-mask", 4, "mask", "Who may look at whom."],
             ["term-causal", 4, "causal mask", "The mask of writers; all need it."],
             ["term-temperature", 4, "temperature", "What scores are divided by."],
@@ -285,6 +293,15 @@ INDEX = {
         ]],
         ["SA016/index.html", "", "Worked examples", [["", 0, "SA016: A mask, step by step", ""]]],
         ["SA017/index.html", "", "Worked examples", [["", 0, "SA017: After SA016", ""]]],
+        ["beyond/gradients.html", "", "Beyond", [
+            ["", 0, "The way back", "Found in 330 steps."],
+            ["thm-33", 2, "Theorem 33. Errors of a difference", "Of what is rounded."],
+            ["thm-3", 2, "Theorem 3. No two words prefer each other", "Whatever their scores."],
+        ]],
+        ["causal/guarantees.html", "", "Causal masking", [
+            ["", 0, "Guarantees for the words that come later",
+             "Hide the words that come later: the rule."],
+        ]],
         ["concepts/sharpness.html", "", "Concepts", [["", 0, "Why a temperature?", ""]]],
     ],
 }  # fmt: skip
@@ -339,6 +356,13 @@ class TestRanking:
             (r"QK^\top", "scaling/variance.html"),
             ("W_Q", "scaling/variance.html"),
             ("−∞", "causal/masking.html#why"),
+            ("attention", "reference/glossary.html#term-attention"),
+            ("KV cache", "reference/glossary.html#term-cache"),
+            ("kvcache", "reference/glossary.html#term-cache"),
+            ("KeyValueCache", "reference/api/attention.html#cache"),
+            ("keyvaluecache", "reference/api/attention.html#cache"),
+            ("Hide the words that come later", "causal/masking.html"),
+            ("Theorem 3", "beyond/gradients.html#thm-3"),
             ("temperture", "concepts/sharpness.html"),
             ("hide words", "causal/masking.html"),
             ("causal mask is all you need", "reference/bibliography.html#id1"),
@@ -348,6 +372,12 @@ class TestRanking:
         self, engine: quickjs.Context, question: str, address: str
     ) -> None:
         assert first(engine, question) == address
+
+    def test_a_number_is_no_part_of_another(self, engine: quickjs.Context) -> None:
+        for question, of in (("theorem 3", "thm-3"), ("33", "thm-33")):
+            groups = ask(engine, question)["pages"]
+            addresses = {r["entry"]["address"] for page in groups for r in page["results"]}
+            assert addresses == {f"beyond/gradients.html#{of}"}
 
     def test_a_rare_word_beside_a_common_one_is_taken_for_a_slip_and_kept(
         self, engine: quickjs.Context

@@ -1,5 +1,6 @@
 """The search of the built book, by keyboard, from a server and from a disk. `make check-site`."""
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -9,6 +10,17 @@ from playwright.sync_api import expect
 from press.build.server import serving
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
+
+MISSED = """([index, named]) => {
+  const book = bookSearch.prepare(index);
+  return named.filter(([name, address, first]) => !bookSearch.find(book, name).pages.slice(0, first)
+    .some((page) => page.results.slice(0, first).some((one) => one.entry.address === address)));
+}"""
+LISTEN = """() => {
+  window.heard = [];
+  const status = document.querySelector("[role=search] [role=status]");
+  new MutationObserver(() => heard.push(status.textContent)).observe(status, { childList: true });
+}"""
 
 
 @pytest.fixture(params=["server", "disk"])
@@ -40,7 +52,7 @@ def test_the_keyboard_goes_through_the_results_and_back(page, address):
     page.locator("dialog input").wait_for()
     page.keyboard.type("SA016")
     page.locator(".found a").first.wait_for()
-    assert "Found in" in page.locator("[role=search] [role=status]").inner_text()
+    assert "Found in" in page.locator("[role=search] .told").inner_text()
     page.keyboard.press("ArrowDown")
     assert focus() == f"{address}SA016/index.html"
     page.keyboard.press("End")
@@ -88,9 +100,60 @@ def test_a_folded_proof_opens_when_one_comes_to_it(page, address):
 def test_a_slip_is_named(page, address):
     page.goto(f"{address}search.html?q=casual")
     page.locator(".found a").first.wait_for()
-    assert (
-        "Showing results for “causal”" in page.locator("[role=search] [role=status]").inner_text()
-    )
+    assert "Showing results for “causal”" in page.locator("[role=search] .told").inner_text()
+
+
+def test_what_has_a_name_is_found_by_it(page):
+    """A page and a theorem before all others; a term and a function among the first pages."""
+    text = (SITE / "_static" / "search-index.js").read_text("utf-8")
+    index = json.loads(text.removeprefix("bookSearch.take(").removesuffix(");\n"))
+    first = {"page": 1, "theorem": 1, "exercise": 1, "term": 3, "function": 3}
+    named = [
+        (name, f"{address}#{anchor}".removesuffix("#"), first[kind])
+        for address, _, _, places in index["pages"]
+        for anchor, of, title, _ in places
+        if (kind := index["kinds"][of]) in first
+        for name in (title.split(", ") if kind == "term" else [title.partition(". ")[0]])
+    ]
+    assert len(named) > 500
+    page.goto(f"{SITE.as_uri()}/search.html")
+    missed = page.evaluate(MISSED, [index, named])
+    assert missed == []
+
+
+@pytest.mark.parametrize(
+    "question, found",
+    [
+        ("online softmax", "reference/glossary.html#term-online-softmax"),
+        ("online softmax", "beyond/long-sequences.html"),
+        ("kvcache", "reference/glossary.html#term-key-value-cache"),
+        ("determinism", "reference/how-the-numbers-are-checked.html"),
+        ("reproducible", "reference/how-the-numbers-are-checked.html"),
+        ("changelog", "reference/changes-and-errata.html"),
+        ("GQA", "SA027/index.html"),
+    ],
+)
+def test_other_words_for_it_lead_there(page, question, found):
+    page.goto(f"{SITE.as_uri()}/index.html")
+    page.keyboard.press("/")
+    page.locator("dialog input").fill(question)
+    page.locator(".found a").first.wait_for()
+    to = page.locator(".found a").evaluate_all("links => links.map((link) => link.href)")
+    assert any(address.startswith(f"{SITE.as_uri()}/{found}") for address in to)
+
+
+def test_a_result_is_told_with_its_page_and_the_count_when_the_keys_rest(page):
+    page.goto(f"{SITE.as_uri()}/index.html")
+    page.keyboard.press("/")
+    page.locator("dialog input").wait_for()
+    page.evaluate(LISTEN)
+    page.keyboard.type("mask", delay=30)
+    told = page.locator("[role=search] .told")
+    assert "Found in" in told.inner_text()
+    expect(page.locator("[role=search] [role=status]")).to_have_text(told.inner_text())
+    assert page.evaluate("heard") == [told.inner_text()]
+    for link in page.locator(".found li:has(p) a").all():
+        expect(link).to_have_accessible_description(link.locator("xpath=../p").inner_text())
 
 
 def test_what_is_not_there_leads_on(page, address):
