@@ -156,14 +156,14 @@ def test_from_a_wrong_address_one_finds_home(wrong, page):
         page.wait_for_url(f"{address}index.html")
 
 
-class TestAnAnswerIsInSight:
-    SHORT = {"viewport": {"width": 390, "height": 664}}
+SHORT = {"viewport": {"width": 390, "height": 664}}  # below the bars of a browser
+PRESSED = ("index", "causal/generating", "causal/padding-and-empty-rows")
 
-    @pytest.mark.parametrize(
-        "name", ["index", "causal/generating", "causal/padding-and-empty-rows"]
-    )
+
+class TestAnAnswerIsInSight:
+    @pytest.mark.parametrize("name", PRESSED)
     def test_of_a_button_that_is_pressed(self, name, phone):
-        page = phone(SITE / f"{name}.html", **self.SHORT)
+        page = phone(SITE / f"{name}.html", **SHORT)
         figure = page.locator("[data-live]").first
         button = figure.locator("button:not(.reset, .link)").last
         scroll(page, button.evaluate("one => one.getBoundingClientRect().bottom") - 664 + 10)
@@ -172,7 +172,7 @@ class TestAnAnswerIsInSight:
         expect(button).to_be_in_viewport(ratio=1)
 
     def test_of_the_last_slip_that_breaks_a_sheet(self, phone):
-        page = phone(SITE / "SA058" / "index.html", **self.SHORT)
+        page = phone(SITE / "SA058" / "index.html", **SHORT)
         sheet = page.locator(".whole").first
         sheet.locator(".break summary").tap()
         last = sheet.locator(".break button").last
