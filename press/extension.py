@@ -7,6 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.nodes import solution_node
@@ -49,11 +50,13 @@ from press.reference.map import Map, tell_paths
 from press.seams import STATEMENTS
 from press.site import (
     addresses,
+    headings,
     icons,
     library,
     linked_data,
     page_context,
     placeholders,
+    previews,
     scope,
     search,
     theme,
@@ -89,6 +92,7 @@ VISITORS: dict[type[nodes.Element], Visitors] = {
     solution_node: (exercises.visit_solution, END_FOLD),
     folds.aside: (folds.visit_aside, END_FOLD),
     HideCodeCellNode: (folds.visit_hidden, END_FOLD),
+    addnodes.desc_name: (headings.visit_name, html("</span>")),
     nodes.table: (tables.visit_table, tables.depart_table),
     nodes.citation: (bibliography.visit_citation, END),
     margin.margin_notes: (html('<div class="notes">'), END),
@@ -149,6 +153,7 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("html-page-context", LATE, card.describe_card),
     ("html-page-context", LATE, linked_data.describe),  # of what the two before say is cited
     ("linkcheck-process-uri", USUAL, linkcheck.at_the_registry),
+    ("build-finished", USUAL, previews.write),
     ("build-finished", USUAL, trace.write),
     ("build-finished", USUAL, checker.write),
     ("build-finished", USUAL, icons.write_icon),

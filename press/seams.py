@@ -71,6 +71,8 @@ SEAMS = (
             ("fignumbers", "7.4.7", "numbers of statements", "statements have no numbers"),
         )
     ),
+    Seam("sphinx", "sphinx.writers.html5", "add_permalink_ref", "7.4.7",
+         "a link to a heading stands after it", "it is a part of the heading's name"),
     Seam("sphinx", "sphinx.environment", "toc_fignumbers", "7.4.7",
          "numbers of statements and equations", "they have no numbers"),
     Seam("sphinx", "sphinx.application", "parallel", "7.4.7", "pages are written on all cores",
@@ -108,10 +110,27 @@ SEAMS = (
 # --- Sphinx ---------------------------------------------------------------------------------------
 
 
+class Translator(HTML5Translator):
+    """Writes pages; a link to a part of one says to which, and is no part of a heading."""
+
+    def called(self, node: nodes.Element) -> str:
+        """Return what a part of a page is called."""
+        return str(node.astext())
+
+    def add_permalink_ref(self, node: nodes.Element, title: str) -> None:
+        """Write the link; of a section, behind the end of its heading."""
+        before = len(self.body)
+        super().add_permalink_ref(node, f"Link to: {self.encode(self.called(node))}")
+        if isinstance(node, nodes.section):
+            self.context[-1] += "".join(self.body[before:])
+            del self.body[before:]
+
+
 class Builder(StandaloneHTMLBuilder):
     """The builder "html" with addresses of its own and without a search."""
 
     search = False
+    default_translator_class = Translator
 
     def address(self, page: str) -> str:
         """Return where a page stands in the site, without its suffix."""

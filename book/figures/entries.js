@@ -96,7 +96,7 @@ const bookEntries = (() => {
       const word = this.nameOf([array, i]), name = (NAMES[array] || `${array} of #`).replace("#", word);
       if (name.endsWith(" ")) return name + this.columns[j];
       if (array.startsWith("w_")) return `${SIGNS[array]}, row ${array !== "w_output" && this.features[i] || i}, column ${j}`;
-      if (array === "x") return `${word}: ${this.features[j] ?? j}`;
+      if (array === "x") return `${word}, ${this.features[j]}`;
       const named = this.given.w_output ? ["adds", "sum"] : ["output", "value"];
       return `${name}, ${named.includes(array) && this.outputs[j] || "column " + j}`;
     }

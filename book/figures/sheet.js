@@ -25,6 +25,7 @@ const bookSheet = (() => {
       this.id = root.closest("[id]").id;
       this.tables = [...root.querySelectorAll("table")];
       this.captions = new Map(this.tables.map((table) => [table, table.caption.innerHTML]));
+      for (const table of this.tables) table.setAttribute("role", "grid");
       this.cells = [...root.querySelectorAll("td[data-at]")];
       this.places = this.cells.map(placeOf);
       this.controls();
@@ -48,7 +49,7 @@ const bookSheet = (() => {
     }
 
     controls() {
-      this.said = make("p", { class: "said", role: "status" }, make("span", { class: "hint" }, "Press a number to see how it was computed.", make("span", {}, ` ${Object.keys(this.given).filter((name) => name !== "mask").map((name) => this.sign([name])).join(", ")} can be changed.`)));
+      this.said = make("p", { class: "said", role: "status" }, make("span", { class: "hint" }, "Press a number", make("span", { class: "keys" }, ", or go to it with the arrow keys,"), " to see how it was computed.", make("span", {}, ` ${Object.keys(this.given).filter((name) => name !== "mask").map((name) => this.sign([name])).join(", ")} can be changed.`)));
       this.steps = make("p", { class: "steps buttons" });
       this.slipButtons = Object.keys(this.slips).map((slip) => button(slip, () => this.change({ slip: this.state.slip === slip ? "" : slip }), { "data-slip": slip, title: this.slips[slip][0] }));
       this.own = button("the right rule", () => this.change({ slip: "" }), { "data-slip": "" });
@@ -199,7 +200,7 @@ const bookSheet = (() => {
       const step = (...parts) => this.steps.append(button(...parts));
       if (this.isGiven(array)) {
         for (const [sign, by, label] of [["−", -1, "less"], ["+", 1, "more"]]) step(sign, () => this.set(array, i, j, Number((value + by).toFixed(4))), { "aria-label": label });
-        this.steps.append(field(value, `new ${array}`, (x) => this.set(array, i, j, x)));
+        this.steps.append(field(value, name, (x) => this.set(array, i, j, x)));
       }
       if (array === "scores") {
         const open = !this.state.given.mask || this.state.given.mask[i][j];

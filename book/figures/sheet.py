@@ -65,6 +65,7 @@ class Sheet(Drawing):
     columns: Sequence[str]  # what the keys are called
     features: Sequence[str] = ()  # what the columns of x are called
     outputs: Sequence[str] = ()  # what the columns of the output are called
+    nouns: Mapping[str, str] = field(default_factory=dict)  # of "rows" and so on: what "0" is a
     options: Mapping[str, Any] = field(default_factory=dict)
     slips: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     word: str = ""  # whose rows are marked from the start
@@ -80,10 +81,7 @@ class Sheet(Drawing):
         given = {name: _plain(array) for name, array in self.given.items()}
         facts = {
             "given": given,
-            "rows": self.rows,
-            "columns": self.columns,
-            "features": self.features,
-            "outputs": self.outputs,
+            **{name: self.spoken(name) for name in ("rows", "columns", "features", "outputs")},
             "options": self.options,
             "slips": self.slips,
             "asks": self.asks,
@@ -92,6 +90,11 @@ class Sheet(Drawing):
         inside = json.dumps(facts, ensure_ascii=False, separators=(",", ":")).replace("</", r"<\/")
         script = f'<script type="application/json">{inside}</script>'
         return self.still(script, f' data-sheet="{escape(self.name)}"')
+
+    def spoken(self, axis: str) -> list[str]:
+        """Return what the entries along an axis are called where their table is not seen."""
+        noun = self.nouns.get(axis, "")
+        return [f"{noun} {one}".strip() if one.isdigit() else one for one in getattr(self, axis)]
 
     def still(self, script: str = "", name: str = "") -> str:
         """Return the drawing; without a script, it is for paper."""

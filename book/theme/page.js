@@ -22,7 +22,7 @@ const bookPage = {
   boxes: new ResizeObserver((changes) => {
     for (const [box, wide] of changes.map(({ target }) => [target, target.scrollWidth > target.clientWidth])) {
       const { tagName, className } = box, own = { tabindex: 0 };
-      if (tagName !== "NAV") Object.assign(own, { role: "group", "aria-label": tagName === "PRE" ? "Code" : className === "table" ? "Table" : "Formula" });
+      if (tagName === "PRE" || className === "table") Object.assign(own, { role: "group", "aria-label": tagName === "PRE" ? "Code" : "Table" });
       for (const name in own) {
         if (wide) box.setAttribute(name, own[name]);
         else box.removeAttribute(name);
@@ -141,15 +141,16 @@ const bookPage = {
     beside(link, () => card);
   }
 
-  // A statement or an equation of this page, beside a link to it.
+  // A statement or an equation, of this page or kept in it from another one, beside a link to it.
   function previews(link) {
-    const target = document.getElementById(link.hash.slice(1));
+    const name = link.hash.slice(1), kept = document.querySelector(`[data-preview="${name}"]`);
+    const target = document.getElementById(name) || kept?.content.firstElementChild;
     if (!target?.showPopover) return;
     beside(link, () => {
       const copy = target.cloneNode(true), card = make("div", { class: "about preview", popover: "manual" }, copy);
       for (const one of card.querySelectorAll(".tested, .cite, .headerlink")) one.remove();
       for (const one of card.querySelectorAll("[id]")) one.removeAttribute("id");
-      card.id = `preview-${link.hash.slice(1)}`;
+      card.id = `preview-${name}`;
       link.setAttribute("aria-details", card.id);
       link.after(card); // the next to be heard, and to be reached
       return card;
@@ -229,7 +230,7 @@ const bookPage = {
     all(".front main, .lesson main").forEach(goesOn);
     all(".lecture").forEach(lecture);
     all(".id-link").forEach(tells);
-    all('main :is(a[href^="#thm-"], a[href^="#equation-"]):not(.headerlink)').forEach(previews);
+    all('main :is(a[href*="#thm-"], a[href*="#equation-"]):not(.headerlink)').forEach(previews);
     if (navigator.clipboard) all(".cell_input pre, .highlight-python pre, .doctest pre, .copied pre, .copied > code").forEach(copies);
     for (const box of all("pre, .math-scroll, .table, .strip")) boxes.observe(box);
     const search = (event) => {

@@ -6,7 +6,7 @@ const bookTrace = (() => {
   const root = document.currentScript.src.replace(/_static\/trace\.js.*/, ""), base = `${root}_static/traces/`;
   const { make } = bookPage;
   const known = {}, waiting = {}, boxes = [];
-  const panel = make("div", { class: "trace", role: "status", hidden: "" });
+  const panel = make("div", { class: "trace", hidden: "" }), spoken = make("p", { class: "unseen", role: "status" });
   let now = null, pinned = false, later;
 
   // A matrix on the page: its element, its example and name, its entries by row and column, and where
@@ -16,6 +16,7 @@ const bookTrace = (() => {
       Object.assign(this, { element, example, of, cells, at, i: 0, j: 0 });
       boxes.push(this);
       element.tabIndex = 0;
+      element.setAttribute("role", element.localName === "table" ? "grid" : "application"); // the arrow keys are its own
       element.classList.add("traces");
       cells.forEach((row, i) => row.forEach((cell, j) => {
         cell.classList.add("entry");
@@ -62,8 +63,10 @@ const bookTrace = (() => {
       clear();
       this.cells[i][j].classList.add("here");
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
-      this.element.closest(".frame, body").append(panel); // a lecture covers the page
+      const page = this.element.closest(".frame, body"); // a lecture covers the page
+      if (panel.parentNode !== page) page.append(panel, spoken);
       panel.hidden = false;
+      spoken.innerHTML = `${title}. ${full(lines.at(-1) || "")}`;
       this.put(this.cells[i][j]);
     }
 
@@ -148,7 +151,7 @@ const bookTrace = (() => {
         class: "around", x: of_(from, "x") - 2, y: of_(from, "y") - 2,
         width: of_(to, "x") + of_(to, "width") - of_(from, "x") + 4, height: of_(to, "y") + of_(to, "height") - of_(from, "y") + 4,
       });
-      const group = make("g", { role: "group", "aria-label": `${of[1]} of ${of[0]}: the arrow keys trace its numbers` }, ring);
+      const group = make("g", { "aria-label": `${of[1]} of ${of[0]}: the arrow keys trace its numbers` }, ring);
       svg.append(group);
       new Box(group, of, entries, at);
     }
@@ -163,7 +166,7 @@ const bookTrace = (() => {
     for (const drawing of document.querySelectorAll("[data-arrays]")) {
       for (const svg of drawing.querySelectorAll("svg")) drawn(drawing, svg, JSON.parse(drawing.dataset.arrays));
     }
-    document.body.append(panel);
+    document.body.append(panel, spoken);
     recall();
     addEventListener("hashchange", recall);
     addEventListener("keydown", (event) => { if (event.key === "Escape" && now) hide(); });

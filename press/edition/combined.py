@@ -24,7 +24,7 @@ STYLE = Path(__file__).with_name("edition.css")
 PROGRAMS = {"examples/checker.html"}  # a page that is of no use on paper
 # What is there to press, to fold, to search or to copy, or for a screen alone.
 HEADINGS = ("h1", "h2", "h3", "h4")
-TAGS = ("button", "form", "nav", "noscript", "script")
+TAGS = ("button", "form", "nav", "noscript", "script", "template")
 CLASSES = (
     *("about", "beside", "buttons", "checker", "cite", "contents", "digits", "figure-narrow"),
     *("headerlink", "letters", "screen", "toctree-wrapper", "viewcode-link", "ways"),
@@ -190,6 +190,8 @@ def _strip(page: Page, below: int) -> None:
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
     for heading in main.iter(*HEADINGS):  # the first level is that of the parts
         heading.set("aria-level", str(int(heading.tag[1]) + below))
+    for name in main.xpath(".//*[@role='heading']"):  # on paper, a name that stands out
+        del name.attrib["role"], name.attrib["aria-level"]
     for code in main.iter("pre"):  # a tag of its own in the PDF
         within = E.CODE(*code)
         within.text, code.text = code.text, None

@@ -24,7 +24,10 @@ from press.markup import ancestors, raw
 from press.site.contents import is_lesson, parts
 
 NOTE = re.compile(r'<script type="application/json" class="arrays">(.*)</script>', re.S)
-HINT = '<small class="scripted">Press a number to see how it was computed.</small>'
+HINT = (
+    '<small class="scripted">Press a number<span class="keys">, or go to it with the arrow keys,'
+    "</span> to see how it was computed.</small>"
+)
 NARROW = 6  # columns that have room for four decimals on a phone
 LONG = 36  # letters of the heads of all columns; longer ones stand upright
 

@@ -150,6 +150,7 @@ def of_heads(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
         columns=rows,
         features=labels_of(references["x_query"], data, -1),
         outputs=labels_of(references["w_output"], data, -1),
+        nouns=nouns_of(references["x_query"], references["x_query"], references["w_output"], data),
         call=call.number,
     )
     slips = {name: said for sheet in sheets for name, said in broken(sheet).items()}
@@ -172,6 +173,7 @@ def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
         "columns": labels_of(key, data, -2),
         "features": labels_of(first, data, -1) if "x" in given else (),
         "outputs": labels_of(last, data, -1) if "value" in given else (),
+        "nouns": nouns_of(first, key, last, data),
     }
     options = {name: arguments[name] for name in OPTIONS if name in arguments}
     words = is_named(first, data)
@@ -204,6 +206,13 @@ def at(array: Any, place: Sequence[int]) -> Any:
 def axes_of(reference: str, data: Mapping[str, Any]) -> Sequence[Axis]:
     """Return the axes of the array that a call names."""
     return load(data["id"]).axes[reference.partition("[")[0]]
+
+
+def nouns_of(query: str, key: str, value: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of the axes of a sheet, by what the sheet calls them."""
+    rows, features = (axis.name for axis in axes_of(query, data)[-2:])
+    columns, outputs = axes_of(key, data)[-2].name, axes_of(value, data)[-1].name
+    return {"rows": rows, "columns": columns, "features": features, "outputs": outputs}
 
 
 def is_named(reference: str, data: Mapping[str, Any]) -> bool:

@@ -6,6 +6,7 @@ from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solution_node
 
 from press import seams
+from press.site.headings import heading
 
 EXERCISES = (exercise_node, exercise_enumerable_node)
 
@@ -21,7 +22,7 @@ def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
     node[:] = node[1].children
     number = seams.shown_number(self, "exercise", node["label"])
     self.body.append(self.starttag(node, "div", CLASS="exercise"))
-    self.body.append(f'<p class="head"><span class="kind">Exercise {number}</span>')
+    self.body.append(f'<p class="head"><span {heading(self)} class="kind">Exercise {number}</span>')
     self.add_permalink_ref(node, "Link to this exercise")
     self.body.append("</p>\n")
 

@@ -16,6 +16,7 @@ from press.math.text import words
 from press.seams import STATEMENTS
 from press.site.citation import work_of
 from press.site.contents import level_of
+from press.site.headings import heading
 from press.site.sources import CHECKED_BY
 
 logger = logging.getLogger(__name__)
@@ -60,9 +61,10 @@ def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     kind = statement_name(self.builder.env, self.builder.current_docname, node)
     node["classes"].remove("proof")
     self.body.append(self.starttag(node, "div", CLASS="statement"))
-    self.body.append(f'<p class="head"><span class="kind">{kind}</span> <span class="title">')
+    self.body.append(f'<p class="head"><span {heading(self)}><span class="kind">{kind}</span>')
+    self.body.append(' <span class="title">')
     write_title(self, title)
-    self.body.append("</span>")
+    self.body.append("</span></span>")
     if node["ids"]:
         self.add_permalink_ref(node, "Link to this statement")
     cite = f"cite-{node['label']}"

@@ -78,9 +78,11 @@ def _drawn(self: HTML5Translator, node: nodes.Element, tex: str, *, display: boo
     )
     if not display:
         return drawn
-    # Only a formula that a telephone may have to scroll is a stop for the keyboard.
+    # Only a formula that a telephone may have to scroll is a stop for the keyboard. Parts are there
+    # for the sake of lines: who hears a formula is told that it is one.
     stop = ' tabindex="0"' if any(part is not None and is_wide(part) for part in parts) else ""
-    return f'<div class="math-scroll"{stop}><span>{drawn}</span></div>'
+    one = ' role="group" aria-label="Formula"' if stop or len(parts) > 1 else ""
+    return f'<div class="math-scroll"{one}{stop}><span>{drawn}</span></div>'
 
 
 def keep_with_words(app: Sphinx, doctree: nodes.document, _page: str) -> None:

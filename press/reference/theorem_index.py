@@ -14,7 +14,7 @@ from sphinx_proof.nodes import proof_node
 
 from press import seams
 from press.lesson.statements import statement_name
-from press.markup import paragraph, section, to_page, to_statement, within
+from press.markup import paragraph, raw, section, to_page, to_statement, within
 from press.reference.beside import Beside
 from press.seams import STATEMENTS
 from press.site.contents import parts
@@ -65,8 +65,10 @@ class Index:
         checked = {"proof": f"{uri}-proof", "test": self.test(page, statement)}
         links = [nodes.reference("", t, refuri=to, internal=True) for t, to in checked.items()]
         head = paragraph(
+            raw('<span role="heading" aria-level="3">'),
             nodes.inline("", statement_name(self.env, page, statement), classes=["kind"]),
             nodes.reference("", "", *title, refuri=uri, internal=True, classes=["title"]),
+            raw("</span>"),
             nodes.inline("", "", *links, classes=["tested"]),
             classes=("head",),
         )

@@ -346,7 +346,7 @@ def test_with_keys_alone_a_sheet_is_broken_and_the_tree_says_so(opened: Any) -> 
 
     def differing() -> set[str]:
         tree = page.locator(".whole").first.aria_snapshot()
-        return set(re.findall(r"- 'cell \"(.*?): [^\"]*, differs\"'", tree))
+        return set(re.findall(r"- 'gridcell \"(.*?): [^\"]*, differs\"'", tree))
 
     walk_to(".whole td")
     assert differing() == set()

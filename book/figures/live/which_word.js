@@ -4,7 +4,14 @@
   const { define, number, vector, softmax, dot } = bookFigures;
   const TOP = 74, LOW = 152;
   const side = (lean) => (lean > 0 ? "money" : "water");
-  const cover = (figure, state) => figure.root.classList.toggle("asks", state.guess < 0);
+  // Who hears the page is asked first, too.
+  function cover({ root, picture, data, result }, { sentence, guess }) {
+    const words = data.sentences[sentence], word = words[data.asker], { shares, average, attention } = result;
+    const told = root.classList.toggle("asks", guess < 0)
+      ? `which word told you what ${word} means? Equal ribbons run from each word; press one above.`
+      : `${word} listens to them with ${shares.map((share) => number(share)).join(", ")}, and hears ${vector(attention)}; the plain average is ${vector(average)}.`;
+    picture.setAttribute("aria-label", `${words.join(" ")}: ${told}`);
+  }
 
   define("which_word", {
     compute({ sentence }, { embeddings, asker }) {

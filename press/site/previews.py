@@ -1,0 +1,55 @@
+"""Keep in a page what it names of other pages, statements and equations, to be shown beside links.
+
+They stand in templates, which a browser does not draw, so that a page from a disk has them, too.
+"""
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lxml import html
+from sphinx.application import Sphinx
+
+from press.site.scope import is_whole
+
+# Lists, whose links say what is behind them.
+LISTS = {"reference/glossary.html", "reference/misconceptions.html", "reference/theorems.html"}
+LINK = re.compile(r'<a class="[^"]*\breference internal" href="([^"#]+)#((?:thm|equation)-[^"]*)"')
+KEPT = re.compile(r"<template data-preview=.*?</template>\n", re.S)
+
+
+def write(app: Sphinx, exception: Exception | None) -> None:
+    """Put them into the pages, in place of those of an earlier build."""
+    if not is_whole(app, exception):
+        return
+    site = Path(app.outdir)
+    read = cache(lambda path: html.document_fromstring(path.read_text("utf-8")))
+    for path in sorted(site.rglob("*.html")):
+        before = path.read_text("utf-8")
+        name = path.relative_to(site).as_posix()
+        text, kept = KEPT.sub("", before), ""
+        for address, label in dict.fromkeys(LINK.findall(text) if name not in LISTS else ()):
+            target = (path.parent / address).resolve()
+            if found := read(target).xpath("//*[@id=$label]", label=label):
+                shown = as_seen_from(path, target, found[0])
+                kept += f'<template data-preview="{label}">{shown}</template>\n'
+        if (after := text.replace("</main>", f"{kept}</main>")) != before:
+            path.write_text(after, encoding="utf-8")
+
+
+def as_seen_from(path: Path, target: Path, element: Any) -> str:
+    """Return an element of another page: with links that lead where they did, and no ids."""
+    copy = html.fromstring(html.tostring(element, encoding="unicode", with_tail=False))
+    for name in ("tested", "cite", "headerlink"):
+        for one in copy.find_class(name):
+            one.drop_tree()
+    for one in copy.xpath("descendant-or-self::*[@id]"):
+        del one.attrib["id"]
+    for link in copy.iter("a"):
+        address, _, anchor = link.get("href").partition("#")
+        if "://" not in address:
+            at = os.path.relpath((target.parent / address) if address else target, path.parent)
+            link.set("href", f"{Path(at).as_posix()}{anchor and '#'}{anchor}")
+    return str(html.tostring(copy, encoding="unicode"))
