@@ -103,6 +103,7 @@ VISITORS: dict[type[nodes.Element], Visitors] = {
 SETTINGS: tuple[Callable[[Sphinx], None], ...] = (
     scope.register,
     addresses.register,
+    headings.register,
     render.register,
     code.register,
     bibliography.register,

@@ -130,7 +130,6 @@ class Builder(StandaloneHTMLBuilder):
     """The builder "html" with addresses of its own and without a search."""
 
     search = False
-    default_translator_class = Translator
 
     def address(self, page: str) -> str:
         """Return where a page stands in the site, without its suffix."""

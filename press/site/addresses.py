@@ -16,7 +16,6 @@ from press import seams
 from press.math.text import words
 from press.seams import STATEMENTS
 from press.site import moved
-from press.site.headings import Translator
 from press.site.scope import is_partial, is_whole
 
 EXAMPLE = re.compile(r"book/examples/(SA\d{3})")
@@ -50,8 +49,6 @@ def public_path(app: Sphinx, page: str) -> str:
 
 class BookBuilder(seams.Builder):
     """The builder "html", with the addresses of the book."""
-
-    default_translator_class = Translator
 
     def address(self, page: str) -> str:
         """Return where a page stands in the site, without its suffix."""

@@ -2,6 +2,7 @@
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 from press import seams
@@ -45,3 +46,8 @@ class Translator(seams.Translator):
             case _ if "label" in node:
                 return f"Exercise {seams.shown_number(self, 'exercise', node['label'])}"
         return words(node)
+
+
+def register(app: Sphinx) -> None:
+    """Have pages written by it."""
+    app.set_translator("html", Translator)

@@ -105,6 +105,11 @@ class TestCombined:
         assert source in links("https://book.test")
         assert all(link.startswith(("#", "http", "volume:")) for link in links(""))
 
+    def test_it_has_the_headings_of_a_page_and_what_a_page_keeps_of_others_not(self):
+        book = combined.combine(SITE, combined.read(SITE, PAGES))
+        assert book.find_class("statement")
+        assert book.xpath("//*[@role='heading'] | //template") == []
+
     def test_an_id_that_two_pages_have_is_told_apart(self):
         ids = combined.combine(SITE, combined.read(SITE, PAGES)).xpath("//@id")
         assert len(ids) == len(set(ids))
