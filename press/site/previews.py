@@ -24,7 +24,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     """Put them into the pages, in place of those of an earlier build."""
     if not is_whole(app, exception):
         return
-    site = Path(app.outdir)
+    site = Path(app.outdir).resolve()
     read = cache(lambda path: html.document_fromstring(path.read_text("utf-8")))
     for path in sorted(site.rglob("*.html")):
         before = path.read_text("utf-8")
