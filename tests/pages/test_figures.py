@@ -224,14 +224,6 @@ class TestHeatmaps:
         assert "1.00" not in drawn
         assert "0.00" not in drawn
 
-    def test_a_frame_goes_around_its_cell_in_every_panel(self) -> None:
-        panels = [("one", SHARES, "weight"), ("two", SHARES, "score")]
-        for drawn in layouts(charts.heatmaps(panels, framed=[(1, 0)], alt=ALT)):
-            cells = [e for e in drawn.iter() if e.tag.endswith("rect")]
-            frames = [e.get("d", "") for e in drawn.iter() if e.tag.endswith("path")]
-            corner = {f"M{cells[n].get('x')} {cells[n].get('y')}" for n in (2, 6)}
-            assert {frame[: frame.index("l")] for frame in frames} == corner
-
     def test_columns_keep_their_names_where_panels_stand_below_each_other(self) -> None:
         panels = [(f"panel {n}", SHARES, "weight") for n in range(3)]
         for drawn in layouts(charts.heatmaps(panels, columns=["long name", "other"], alt=ALT)):
