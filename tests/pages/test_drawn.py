@@ -10,6 +10,7 @@ scripts, and `Canvas.walks`, which `test_figures.py` reads.
 
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -823,6 +824,17 @@ CHANGES = [
 
 def test_each_drawing_is_broken():
     assert BREAKS.keys() == CASES.keys()
+
+
+def test_every_function_that_draws_is_read():
+    here = Path(__file__).read_text("utf-8")
+    for path in (ROOT / "book" / "figures").glob("*.py"):
+        for name in re.findall(
+            r"^def (\w+)\((?:[^()]|\([^()]*\))*\) -> (?:Drawing|HTML):",
+            path.read_text("utf-8"),
+            re.M,
+        ):
+            assert f"m.{name}(" in here, f"{name} of {path.name}"
 
 
 @pytest.mark.parametrize(("name", "old", "new"), CHANGES)
