@@ -260,10 +260,10 @@ def exchanged(value: Any) -> Iterator[tuple[str, Any]]:
             continue
         if isinstance(value, dict) and has_array(one) and has_array(other):
             yield f"[{a!r}] as [{b!r}]", put(value, {a: other, b: one})
-        elif all(isinstance(part, tuple) and isinstance(part[0], str) for part in (one, other)):
-            if one[0] != other[0]:
-                new = {a: put(one, {0: other[0]}), b: put(other, {0: one[0]})}
-                yield f" with {one[0]!r} as {other[0]!r}", put(value, new)
+        tuples = all(isinstance(part, tuple) and isinstance(part[0], str) for part in (one, other))
+        if tuples and one[0] != other[0]:
+            new = {a: put(one, {0: other[0]}), b: put(other, {0: one[0]})}
+            yield f" with {one[0]!r} as {other[0]!r}", put(value, new)
     for place, part in places(value):
         for which, new in exchanged(part):
             yield f"[{place!r}]{which}", put(value, {place: new})
