@@ -207,7 +207,7 @@ const bookPage = {
     try {
       if (document.body.matches(".lesson")) localStorage[key] = JSON.stringify(own);
       const [href, title] = JSON.parse(localStorage[key] || "[]"), ways = main.querySelector(".ways p");
-      if (href && ways) ways.append(" ", make("a", { href }, `Go on: ${title}`));
+      if (href && ways) ways.prepend(make("a", { href }, `Go on: ${title}`), " ");
     } catch { /* it does not remember */ }
   }
 

@@ -29,8 +29,7 @@ CLASSES = (
     *("about", "beside", "buttons", "checker", "cite", "contents", "digits", "figure-narrow"),
     *("headerlink", "letters", "screen", "toctree-wrapper", "viewcode-link", "ways"),
 )
-CATALOG, INDEX, THEOREMS = "examples/index.html", "genindex.html", "reference/theorems.html"
-SOLUTIONS, LIBRARY = "Solutions", "reference/api/"
+CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
 UNBROKEN = 9  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
@@ -175,10 +174,6 @@ def _strip(page: Page, below: int) -> None:
             record.addnext(one)
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
-    if page.path == THEOREMS:
-        unwanted += main.xpath(
-            ".//div[contains(@class, 'statement')]/*[not(@class='head' or @class='uses')]"
-        )
     for element in unwanted:
         if element.getparent() is not None:
             element.drop_tree()
@@ -382,14 +377,14 @@ def _running(page: Page, part: Part) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
     if page.path == CATALOG or part.name in ("", SOLUTIONS):
         return ""
-    return "The library" if page.path.startswith(LIBRARY) else page.title
+    return page.title
 
 
 def _kind(page: Page, part: Part) -> str:
     """Return the class of a page: most begin on a sheet of their own."""
     if page.is_example:
         return "example"
-    return "goes-on" if part.name == SOLUTIONS or page.path.startswith(LIBRARY) else "chapter"
+    return "goes-on" if part.name == SOLUTIONS else "chapter"
 
 
 def _opener(part: Part) -> Element:

@@ -34,7 +34,7 @@ class Errata(SphinxDirective):
                 keeps = to_test(self.env.app, self.env.docname, entry["test"])
             correction = nodes.definition(
                 "",
-                paragraph(nodes.emphasis("", "It said: "), entry["old"]),
+                paragraph(nodes.emphasis("", "In short, it said: "), entry["old"]),
                 paragraph(nodes.emphasis("", "What holds: "), entry["new"]),
                 paragraph(found, keeps, *with_formulas(refuted(entry)), classes=("uses",)),
             )

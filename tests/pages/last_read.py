@@ -1,10 +1,9 @@
 """What people have to read because nothing computes it, as it was when it was last read.
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
-example, those of the steps of a derivation, a page of which one takes an entry, and the claims of
-a page: its sentences that compare, or lean on a source, a statement or a slip. If one changes, a
-test says so. Whoever has read it again, beside its numbers and sources, enters it with
-`python -m tests.pages.last_read`.
+example, those of the steps of a derivation, the text of a page outside of its cells, and the files
+that are listed here. If one changes, a test says so. Whoever has read it again, beside its numbers
+and sources, enters it with `python -m tests.pages.last_read`.
 """
 
 import ast
@@ -16,21 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from derivations.documents import example_files
-from tests.pages.sources import BOOK, CELL, ROOT, pages, relative
-from tests.pages.test_quotes import sentences
+from tests.pages.sources import CELL, ROOT, pages, relative
 
 LAST = Path(__file__).with_suffix(".json")
 BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
-# Pages and lists of which a reader takes one entry.
-LOOKED_UP = (
-    *("data-format.md", "errata.yml", "glossary.md", "misconceptions.md", "notation.md"),
-    "sources-and-corrections.md",
-)
-CLAIMS = re.compile(
-    r"\{cite|\{prf:ref|\(#slip-|\d (?:kB|MB|%)|\b(?:more|less|fewer|most|least|twice|thrice"
-    r"|half|double|best|worst|nearly|almost|exactly|\w{2,}er than"
-    r"|(?:high|low|larg|small|long|short|great|wid|narrow|fast|slow|near|furth|farth)e(?:r|st))\b",
-    re.I,
+FILES = (
+    *("README.md", "book/references.bib"),
+    *("book/reference/errata.yml", "book/reference/promises.yml"),
 )
 
 
@@ -61,9 +52,9 @@ def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
         yield label, block[0]
 
 
-def claims(text: str) -> Iterator[str]:
-    """Yield the sentences of a page that compare, or that lean on something else."""
-    return filter(CLAIMS.search, sentences(CELL.sub("", BLOCK.sub("", text))))
+def text_of(page: str) -> str:
+    """Return the text of a page outside of its statements and its cells."""
+    return CELL.sub("", BLOCK.sub("", page))
 
 
 def read() -> dict[str, str]:
@@ -77,9 +68,9 @@ def read() -> dict[str, str]:
         for label, block in statements(relative(page), page.read_text("utf-8")):
             found.setdefault(label, []).append(block)
     for page in pages():
-        found[f"{relative(page)}: claims"] = [*claims(page.read_text("utf-8"))]
-    for name in LOOKED_UP:
-        found[name] = [(BOOK / "reference" / name).read_text("utf-8")]
+        found[relative(page)] = [text_of(page.read_text("utf-8"))]
+    for name in FILES:
+        found[name] = [(ROOT / name).read_text("utf-8")]
     return {name: "\n".join(parts) for name, parts in found.items() if parts}
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.pages.last_read import LAST, changed, claims, digest, in_words, read, statements, steps
+from tests.pages.last_read import LAST, changed, digest, in_words, read, statements, steps, text_of
 
 PAGE = """
 :::{prf:theorem} Half
@@ -31,22 +31,22 @@ def test_it_has_been_read_as_it_is():
     [
         ("At most", "At least", "thm-half"),
         ("Less", "Not more", "thm-half"),
-        ("more than", "less than", "claims"),
-        ("stone1936", "stone1963", "claims"),
+        ("more than", "less than", "page"),
+        ("stone1936", "stone1963", "page"),
         ("sees a river.", "sees a\nriver.", None),
     ],
 )
 def test_what_has_changed_is_named(old, new, noticed):
     def texts(text):
-        parts = {label: [] for label in ("thm-half", "claims")}
+        parts = {label: [] for label in ("thm-half", "page")}
         for label, block in statements("page", text):
             parts[label].append(block)
-        parts["claims"] += claims(text)
+        parts["page"].append(text_of(text))
         return {label: "\n".join(some) for label, some in parts.items()}
 
     last = {name: digest(text) for name, text in texts(PAGE).items()}
     assert changed(texts(PAGE.replace(old, new)), last) == [noticed][: noticed is not None]
-    assert changed({}, last) == ["claims", "thm-half"]
+    assert changed({}, last) == ["page", "thm-half"]
 
 
 def test_words_of_an_example_and_of_a_derivation_are_read():
