@@ -1,9 +1,9 @@
 """What people have to read because nothing computes it, as it was when it was last read.
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
-example, those of the steps of a derivation, the text of a page outside of its cells, and the files
-that are listed here. If one changes, a test says so. Whoever has read it again, beside its numbers
-and sources, enters it with `python -m tests.pages.last_read`.
+example, those of the steps of a derivation, the text of a page with the cells that draw, and the
+files that are listed here. If one changes, a test says so. Whoever has read it again, beside its
+numbers and sources, enters it with `python -m tests.pages.last_read`.
 """
 
 import ast
@@ -53,8 +53,8 @@ def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def text_of(page: str) -> str:
-    """Return the text of a page outside of its statements and its cells."""
-    return CELL.sub("", BLOCK.sub("", page))
+    """Return what a page says outside of its statements, with the cells that draw a figure."""
+    return CELL.sub(lambda cell: cell[0] * ("\n  figure:" in cell[0]), BLOCK.sub("", page))
 
 
 def read() -> dict[str, str]:

@@ -372,7 +372,7 @@ STRIPS = {
         (f"head {h}", row): ([one[h] for one in before], [one[h] for one in after], role == "query")
         for h in (0, 1)
         for row, (role, before, after) in STRIPS.items()
-    } | {"reeds": -2.0, "coins": -3.0},
+    } | {"reeds": -2.0, "coins": -3.0, "legend": {"before training": True, "after": False}},
     lambda m: m.strips(
         [m.Strip(n, role, np.array(b), np.array(a)) for n, (role, b, a) in STRIPS.items()],
         [(1, -2.0, "reeds"), (1, -3.0, "coins")], 4, alt=ALT,
@@ -401,6 +401,9 @@ def read_strips(seen):
         found[which] = data(
             min(dots, key=lambda at, which=which: apart(at, seen.at[which].middle))
         )[0]
+    names = ("before training", "after")
+    ringed = {seen.nearest(at, names) for at in seen.dots("soft ring pale")}
+    found["legend"] = {name: name in ringed for name in names}
     return found
 
 
@@ -774,6 +777,7 @@ BREAKS = {
         box.top + y) → box.bottom - y)
         = named[head] → = named[1 - head]
         frame((at, ys[place])) → frame((-at, ys[place]))
+        "soft ring pale"), ("after", "soft") → "soft"), ("after", "soft ring pale")
     """,
     "plot": """
         scale(1, -1).translate(0, canvas.height) → translate(0, 0)
