@@ -56,6 +56,14 @@ def opposite(x: Real) -> Real:
     return step("not", x)
 
 
+TRUE_HIDES = Words(note="the mask, where true hides")
+
+
+def true_hides(mask: Sequence[Real]) -> Vector:
+    """Read a row of a mask the other way: where it is true, the key is hidden."""
+    return [step("not", may, words=TRUE_HIDES) for may in mask]
+
+
 def at_most(x: Real, y: Real) -> Real:
     return step("at most", x, y)
 
@@ -132,7 +140,7 @@ def softmax(scores: Vector, allowed: Sequence[Real] | None = None) -> Vector:
     """
     if allowed is None:
         allowed = [True] * len(scores)
-    turned = any(isinstance(may, Step) and may.operation == "not" for may in allowed)
+    turned = any(isinstance(may, Step) and may.words == TRUE_HIDES for may in allowed)
     hides = "the mask is true here" if turned else "the mask hides this key"
     lets = "the mask is false here" if turned else "the mask lets it through"
     nothing = Words(says=f"{hides}: the exponential is 0, and so is the share")

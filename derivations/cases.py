@@ -21,13 +21,13 @@ from derivations.algebra import (
     largest,
     logarithm,
     mean,
-    opposite,
     product,
     require,
     rows,
     times,
     total,
     transpose,
+    true_hides,
 )
 from derivations.attention import Attention, Mask, attend, causal, weights_of
 from derivations.kinds import Expected, Inputs, derivation
@@ -318,7 +318,7 @@ def one_mask_read_in_two_ways(inputs: Inputs) -> Expected:
         "scaled_scores": scaled(query, key),
         **named(attend(query, key, value, mask)),
         **named(
-            attend(query, key, value, [[opposite(may) for may in row] for row in mask]),
+            attend(query, key, value, [true_hides(row) for row in mask]),
             "_true_hides",
         ),
     }

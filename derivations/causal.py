@@ -26,6 +26,7 @@ from derivations.algebra import (
     softmax,
     total,
     transpose,
+    true_hides,
 )
 from derivations.attention import Mask, attend, causal, roles, weights_of
 from derivations.gradients import attention_gradients
@@ -79,7 +80,7 @@ def four_wrong_masks(inputs: Inputs) -> Expected:
         "weights_nobody": softmax(scores, nobody),
         "weights_nobody_filled": softmax(filled(scores, nobody, sentinel)),
         "weights_nobody_added": softmax(added(scores, nobody, sentinel)),
-        "weights_inverted": softmax(scores, [opposite(may) for may in mask]),
+        "weights_inverted": softmax(scores, true_hides(mask)),
     }
 
 

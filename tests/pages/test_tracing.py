@@ -166,6 +166,13 @@ class TestWhatIsTraced:
             "softmax of each row of <code>scaled_scores</code> under the mask"
         )
 
+    def test_only_a_mask_that_is_read_the_other_way_hides_where_it_is_true(self) -> None:
+        """A mask that is made of two others ends in a "not", too (SA069)."""
+        prefix = trace_of(data_of("SA069")).lines("weights_prefix", 1, 0)
+        inverted = trace_of(data_of("SA021")).lines("weights_inverted", 0, 1)
+        assert "the mask lets it through" in prefix
+        assert "the mask is false here" in inverted
+
     def test_the_steps_of_a_page_are_those_of_its_arrays(self) -> None:
         steps = trace_of(data_of("SA009")).steps()
         order = [
