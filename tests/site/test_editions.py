@@ -265,11 +265,15 @@ def test_a_page_on_paper_has_notes_in_its_margin_and_solutions_after_its_exercis
     page.goto((SITE / LESSON).as_uri())
     page.emulate_media(media="print")
     text = page.locator("main").bounding_box()
-    notes = [note.bounding_box() for note in page.locator("main .notes").all()]
-    assert notes
-    for note in notes:
+    notes = page.locator("main .notes:not(#further-reading *)")
+    assert notes.count()
+    for note in (one.bounding_box() for one in notes.all()):
         assert text["x"] + text["width"] < note["x"]
         assert note["x"] + note["width"] <= SHEET["width"]
+    sources = page.locator("#further-reading .noted").last  # below what names them
+    named, beside = (sources.locator(one).bounding_box() for one in ("p", ".notes"))
+    assert beside["y"] > named["y"]
+    assert beside["x"] == named["x"]
     last = page.locator(".exercise").last.bounding_box()
     assert all(one.bounding_box()["y"] > last["y"] for one in page.locator(".solution").all())
     head = page.locator("head style").inner_text()
