@@ -12,7 +12,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from press.markup import paragraph
-from press.site.sources import PROMISES, to_test
+from press.site.sources import PROMISES, promises, to_test
 
 WHEN: dict[str, str] = {
     ".ci/run": "on each change",
@@ -21,12 +21,6 @@ WHEN: dict[str, str] = {
 }
 # What tries the promises themselves: tests/project/promises.py.
 TRIED = "test-promises"
-
-
-def promises(root: Path) -> list[dict[str, Any]]:
-    """Return the promises, in order."""
-    found: list[dict[str, Any]] = yaml.safe_load((root / PROMISES).read_text("utf-8"))
-    return found
 
 
 def runs(root: Path, target: str) -> str:

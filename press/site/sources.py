@@ -3,7 +3,9 @@
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.pycode.parser import Parser
@@ -35,10 +37,16 @@ def modules(root: Path, folder: str) -> dict[str, str]:
     }
 
 
+def promises(root: Path) -> list[dict[str, Any]]:
+    """Return what is promised of the checks, in order; a small book promises nothing."""
+    file = root / PROMISES
+    found: list[dict[str, Any]] = yaml.safe_load(file.read_text("utf-8")) if file.exists() else []
+    return found
+
+
 def shown(root: Path) -> dict[str, str]:
     """Return the text of every module that is a page of the site, by the name of its page."""
-    file = root / PROMISES
-    kept = re.findall(r"^  kept: (\S+)\.py", file.read_text("utf-8") if file.exists() else "", re.M)
+    kept = [one["kept"].partition(".py")[0] for one in promises(root)]
     return {page: text for one in (*SHOWN, *kept) for page, text in modules(root, one).items()}
 
 

@@ -1,7 +1,7 @@
 """What people have to read because nothing computes it, as it was when it was last read.
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
-example, those of the steps of a derivation, the text of a page with the cells that draw, and the
+example, the texts in the code of a derivation, the text of a page with the cells that draw, and the
 files that are listed here. If one changes, a test says so. Whoever has read it again, beside its
 numbers and sources, enters it with `python -m tests.pages.last_read`.
 """
@@ -37,11 +37,11 @@ def in_words(value: Any) -> Iterator[str]:
             yield from in_words(one)
 
 
-def steps(code: str) -> Iterator[str]:
-    """Yield what a derivation says of its steps."""
+def texts(code: str) -> Iterator[str]:
+    """Yield what a derivation says: the texts in its code."""
     for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Words":
-            yield ast.unparse(node)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
@@ -63,7 +63,7 @@ def read() -> dict[str, str]:
     for name, path in example_files().items():
         found[name] = [*in_words(json.loads(path.read_text("utf-8")))]
     for path in sorted(ROOT.glob("derivations/*.py")):
-        found[f"derivations/{path.name}"] = [*steps(path.read_text("utf-8"))]
+        found[f"derivations/{path.name}"] = [*texts(path.read_text("utf-8"))]
     for page in pages():
         for label, block in statements(relative(page), page.read_text("utf-8")):
             found.setdefault(label, []).append(block)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.pages.last_read import LAST, changed, digest, in_words, read, statements, steps, text_of
+from tests.pages.last_read import LAST, changed, digest, in_words, read, statements, text_of, texts
 
 PAGE = """
 :::{prf:theorem} Half
@@ -54,4 +54,4 @@ def test_words_of_an_example_and_of_a_derivation_are_read():
         "So.",
         "Two.",
     ]
-    assert [*steps('dot(x, words=Words("score")); print("no")')] == ["Words('score')"]
+    assert [*texts('says = "hidden" if turned else "seen"\ndot(x, 3)')] == ["hidden", "seen"]

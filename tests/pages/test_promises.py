@@ -8,8 +8,8 @@ import pytest
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from press.reference.promises import TRIED, items, promises, runs
-from press.site.sources import places, shown
+from press.reference.promises import TRIED, items, runs
+from press.site.sources import places, promises, shown
 from tests.pages.sources import ROOT
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from press.reference.promises import promises
+from press.site.sources import promises
 from tests.pages.sources import ROOT
 
 

@@ -339,9 +339,9 @@ const bookFigures = (() => {
 
     // Bring the sentence into the window after a press, if what was pressed stays there, too.
     show() {
-      const { top, bottom } = this.answer.getBoundingClientRect();
-      if (top + this.answer.lastChild.offsetHeight <= innerHeight) return;
-      scrollBy({ top: Math.min(bottom - innerHeight, this.root.getBoundingClientRect().top - 60), behavior: calm.matches ? "auto" : "smooth" });
+      const [whole, says] = [this.answer, this.answer.lastChild].map((one) => one.getBoundingClientRect());
+      if (says.bottom <= innerHeight) return;
+      scrollBy({ top: Math.min(whole.bottom - innerHeight, this.root.getBoundingClientRect().top - 60), behavior: calm.matches ? "auto" : "smooth" });
     }
 
     draw(state, result, gliding) {
