@@ -1,5 +1,6 @@
 """Say what is still missing before the book can be published: `make publish-check`."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from press.site.commit import ROOT, commit
 from selfattn_ref import __version__
 
 BUILT = "_build/site"
+DATA = "selfattn_ref/worked_examples/data/SA*.json"
+CITING, DRAFT = "book/reference/how-to-cite.md", "is published nowhere yet"
 ADDRESS = re.compile(r"https://[^\s?#]*[^\s?#/]")
 SETTINGS = {
     "html.baseurl": "the public address of the site. Without it citations have no link, pages no "
@@ -19,6 +22,12 @@ SETTINGS = {
     "repository.url": "the address of the sources. Without it no page says where one mends it or "
     "reports a mistake.",
 }
+
+
+def days(root: Path) -> dict[str, str]:
+    """Return the day of each example that is new in this version."""
+    documents = [json.loads(path.read_text("utf-8")) for path in sorted(root.glob(DATA))]
+    return {one["id"]: one["released"] for one in documents if one["since"] == __version__}
 
 
 def missing(root: Path = ROOT) -> Iterator[str]:
@@ -39,6 +48,11 @@ def missing(root: Path = ROOT) -> Iterator[str]:
         yield "CITATION.cff: date-released, the day of the release."
     elif heading not in (root / "CHANGELOG.md").read_text("utf-8").splitlines():
         yield f"CHANGELOG.md: the heading {heading!r}, with the day of CITATION.cff."
+    if DRAFT in (root / CITING).read_text("utf-8"):
+        yield f"{CITING}: says that {DRAFT!r}. Take out what it says of the draft."
+    other = [name for name, day in days(root).items() if day != str(cited.get("date-released"))]
+    if other:
+        yield f"{DATA}: 'released' is not the day of CITATION.cff in {', '.join(other)}."
     site, here = root / BUILT, commit()
     if len(list(site.glob("*.pdf"))) < len(VOLUMES):
         yield f"{BUILT}: the site with its PDFs. 'make release' makes it."

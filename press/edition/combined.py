@@ -16,6 +16,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from lxml.html import builder as E
 
 from press.build.check_html import parsed
+from press.edition import terms
 from press.site.paper import quoted, running_heads
 
 Element = Any  # lxml's
@@ -36,6 +37,8 @@ RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·",
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
 OTHER = "volume:"  # before a place in the other one
+# What a reader finds by its name, without the number of a sheet.
+SORTED = re.compile(r"SA\d{3}/index\.html|reference/(glossary|bibliography)\.html")
 IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
 
 
@@ -257,7 +260,11 @@ def _rename(book: Book) -> dict[tuple[str, str], str]:
 def _link(
     page: Page, site: Path, book: Book, volume: str, names: Mapping[tuple[str, str], str]
 ) -> None:
-    """Turn links to other pages into links to places on paper; drop those to anything else."""
+    """Turn links to other pages into links to places on paper; drop those to anything else.
+
+    The first link of a section to a place says on which sheet that is.
+    """
+    said: set[tuple[Element, str]] = set()
     for link in list(page.main.iter("a")):
         link.attrib.pop("download", None)
         address, anchor = urldefrag(link.get("href", ""))
@@ -269,6 +276,11 @@ def _link(
         if name := names.get((target, unquote(anchor)), names.get((target, ""))):
             within = target == INDEX or volume_of(target) == volume
             link.set("href", f"#{name}" if within else f"{OTHER}{name}")
+            (section,) = link.xpath("ancestor::section[1]") or [page.main]
+            is_found = target == page.path or SORTED.fullmatch(target)
+            if page.path != INDEX and not is_found and (section, name) not in said:
+                link.append(E.SPAN("000", {"class": "at"}))
+            said.add((section, name))
         elif book.base:
             link.set("href", f"{book.base}/{target}{anchor and '#'}{anchor}")
         elif "tested" in link.getparent().classes:
@@ -337,10 +349,9 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             chapters.append(E.ARTICLE(*page.main, style))
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
-    for link in chapters[-1].xpath(".//ul[@class='entries']//a[starts-with(@href, '#')]"):
-        link.addnext(_at(link.get("href")[1:]))
+    terms.fill(chapters, _at)
     own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
-    (number, name), (other, others) = VOLUMES[volume], _other(volume)
+    (number, name), (other, _) = VOLUMES[volume], _other(volume)
     looks = f':root {{ --other: "{other}" }}\n{_looks(site, sheets)}'
     return E.HTML(
         E.HEAD(E.META(charset="utf-8"), E.TITLE(f"{book.title}. {number}: {name}"), E.STYLE(looks)),
@@ -350,11 +361,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
                 E.P(book.title, {"class": "title"}),
                 E.P(f"Volume {number}: {name}", {"class": "volume"}),
                 E.P(f"Version {book.version}", {"class": "version"}),
-                E.P(
-                    E.SUP(other),
-                    f" after a reference: it leads to volume {other}, {others}.",
-                    {"class": "rights"},
-                ),
+                E.P(_legend(volume, book.base), {"class": "rights"}),
                 E.P(book.foot),
                 {"class": "cover"},
             ),
@@ -364,6 +371,16 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             E.P({"hidden": ""}, *(E.A(href=f"#{name}") for name in sorted({"contents", *own}))),
         ),
         lang="en",
+    )
+
+
+def _legend(volume: str, base: str) -> str:
+    """Return what a reader of paper has to know."""
+    number, name = _other(volume)
+    site = f"the site of the book, {base}" if base else "the site of the book, files for a browser"
+    return (
+        f"After a reference, p. 7 is a page of this volume and {number} 7 one of volume {number},"
+        f" {name}. What answers to a press does so in {site}: each such figure says where."
     )
 
 

@@ -4,7 +4,7 @@ import argparse
 import io
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from urllib.parse import unquote
 import pikepdf
 from lxml import html
 from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf
+from playwright.sync_api import Browser, ViewportSize
 from playwright.sync_api import Page as Tab
-from playwright.sync_api import ViewportSize
 
 from press.build.book import SITE
 from press.edition.combined import (
@@ -60,23 +60,49 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
-FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PRINTINGS = 4
+FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
-FILL_IN = """(numbers) => {
-  for (const place of document.querySelectorAll("a.at"))
-    place.textContent = numbers[decodeURIComponent(place.hash.slice(1))];
+FILL_IN = """([own, other]) => {
+  for (const place of document.querySelectorAll(".at")) {
+    const [, mark, name] = /(#|:)(.*)/.exec(place.closest("a").getAttribute("href"));
+    place.textContent = (mark === "#" ? own : other)[decodeURIComponent(name)];
+  }
 }"""
+Numbers = dict[str, int]  # of the sheet that has an id
 
 
-def print_book(tab: Tab, site: Path, book: Book, draft: Path, volume: str = "book") -> bytes:
-    """Return a volume as a PDF; `draft` is where its HTML may stand.
+def print_book(
+    browser: Browser, site: Path, folder: Path, only: Collection[str] = ()
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the volumes, each with its PDF: all pages, or those that are named.
 
-    It is printed twice: the first time tells which sheet each place is on. Where a number moves
-    what follows, it is printed again.
+    Their HTML is left in `folder`. A number takes the same room whatever it is, so drafts tell on
+    which sheet each place is.
     """
-    page = combine(site, book, volume)
+    book = read(site, only)
+    pages = {volume: combine(site, read(site, only), volume) for volume in VOLUMES}
+    tabs = {
+        volume: _opened(browser.new_page(), page, folder / f"{volume}.html")
+        for volume, page in pages.items()
+    }
+    numbers = {volume: _at_rest(tab) for volume, tab in tabs.items()}
+    for volume, page in pages.items():
+        (other,) = VOLUMES.keys() - {volume}
+        tabs[volume].evaluate(FILL_IN, [numbers[volume], numbers[other]])
+        with Pdf.open(io.BytesIO(tabs[volume].pdf(tagged=True, **PDF))) as pdf:
+            if moved := dict(places(pdf).items() ^ numbers[volume].items()):
+                raise RuntimeError(f"{volume}: numbers of sheets move {sorted(moved)}")
+            describe(pdf, book, str(page.findtext("head/title")))
+            lead_to(pdf, edition_of(site, other).name)
+            write_outline(pdf, page)
+            simplify(pdf)
+            yield volume, saved(pdf)
+
+
+def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
+    """Open a volume as it will be printed."""
     text = html.tostring(page, encoding="unicode", doctype="<!doctype html>")
     draft.write_text(text, encoding="utf-8")
     tab.set_default_timeout(0)
@@ -87,23 +113,22 @@ def print_book(tab: Tab, site: Path, book: Book, draft: Path, volume: str = "boo
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)
-    with pikepdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
-        numbers = places(pdf)
+    return tab
+
+
+def _at_rest(tab: Tab) -> Numbers:
+    """Return the number of the sheet of every id; the first printing still moves some."""
+    found: Numbers = {}
     for _ in range(PRINTINGS):
-        tab.evaluate(FILL_IN, numbers)
-        with pikepdf.open(io.BytesIO(tab.pdf(tagged=True, **PDF))) as pdf:
-            if (found := places(pdf)) == numbers:
-                describe(pdf, book, str(page.findtext("head/title")))
-                (other,) = VOLUMES.keys() - {volume}
-                lead_to(pdf, edition_of(site, other).name)
-                write_outline(pdf, page)
-                simplify(pdf)
-                return saved(pdf)
-            numbers = found
+        before = found
+        with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
+            found = places(pdf)
+        if found == before:
+            return found
     raise RuntimeError("the numbers of the sheets do not come to rest")
 
 
-def places(pdf: Pdf) -> dict[str, int]:
+def places(pdf: Pdf) -> Numbers:
     """Return the number of the sheet of every id."""
     sheets = {page.obj.objgen: number for number, page in enumerate(pdf.pages, start=1)}
     return {str(name)[1:]: sheets[where[0].objgen] for name, where in pdf.Root.Dests.items()}
@@ -254,17 +279,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", nargs="*", help="paths in the site; all without")
     wanted = parser.parse_args().pages
-    for volume in VOLUMES:
-        started = time.monotonic()
-        path = edition_of(SITE, volume)
-        if wanted:
-            path = path.with_name(f"part-{volume}.pdf")
-        path.parent.mkdir(exist_ok=True)
-        draft = path.with_name(f"{volume}.html")
-        with launched() as browser:
-            content = print_book(browser.new_page(), SITE, read(SITE, wanted), draft, volume)
-        path.write_bytes(content)
-        print(f"{path}: {len(content) / 1e6:.1f} MB, {time.monotonic() - started:.0f} s")
+    folder = edition_of(SITE, "book").parent
+    folder.mkdir(exist_ok=True)
+    started = time.monotonic()
+    with launched() as browser:
+        for volume, content in print_book(browser, SITE, folder, wanted):
+            path = folder / f"part-{volume}.pdf" if wanted else edition_of(SITE, volume)
+            path.write_bytes(content)
+            print(f"{path}: {len(content) / 1e6:.1f} MB, {time.monotonic() - started:.0f} s")
 
 
 if __name__ == "__main__":

@@ -22,37 +22,39 @@ PAGES = (
     "examples/generated.html",
     "reference/handouts/mask.html",
     "reference/handouts/poster.html",
+    "reference/glossary.html",
 )
 
 
 @pytest.fixture(scope="module")
-def tab(browser):
-    page = browser.new_page()
-    yield page
-    page.close()
-
-
-@pytest.fixture(scope="module")
-def made(tab, tmp_path_factory):
-    draft = tmp_path_factory.mktemp("edition") / "book.html"
-    return print_book(tab, SITE, combined.read(SITE, PAGES), draft)
+def made(browser, tmp_path_factory):
+    """Return both volumes, and the pages that were printed."""
+    folder = tmp_path_factory.mktemp("edition")
+    before = len(browser.contexts)
+    volumes = dict(print_book(browser, SITE, folder, PAGES))
+    tabs = [context.pages[0] for context in browser.contexts[before:]]
+    yield volumes, dict(zip(volumes, tabs, strict=True))
+    for tab in tabs:
+        tab.close()
 
 
 @pytest.fixture
 def pdf(made):
-    with pikepdf.open(io.BytesIO(made)) as opened:
+    with pikepdf.open(io.BytesIO(made[0]["book"])) as opened:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def second(browser, tmp_path_factory):
+@pytest.fixture
+def second(made):
     """Return the other volume."""
-    draft = tmp_path_factory.mktemp("edition") / "examples.html"
-    tab = browser.new_page()
-    content = print_book(tab, SITE, combined.read(SITE, PAGES), draft, "examples")
-    tab.close()
-    with pikepdf.open(io.BytesIO(content)) as opened:
+    with pikepdf.open(io.BytesIO(made[0]["examples"])) as opened:
         yield opened
+
+
+@pytest.fixture
+def sheet(made):
+    """Return the page that was printed."""
+    return made[1]["book"]
 
 
 def tags(element):
@@ -189,17 +191,39 @@ class TestPdf:
         assert titles["Causal masking"] == ["The causal mask"]
         assert "The causal mask" in titles["Solutions"]
         assert list(titles)[:2] == ["Contents", "Which word told you?"]
-        assert list(titles)[-2:] == ["Solutions", "Index"]
+        assert list(titles)[-2:] == ["Reference: look up", "Index"]
 
-    def test_its_contents_name_the_sheets_that_the_links_lead_to(self, pdf, tab):
+    def test_its_contents_name_the_sheets_that_the_links_lead_to(self, pdf, sheet):
         names = places(pdf)
         shown = {
             (link.get_attribute("href") or "")[1:]: link.inner_text()
-            for link in tab.locator(".toc .at, .to-solution .at, .entries .at").all()
+            for link in sheet.locator(".toc .at, .to-solution .at, .entries .at").all()
         }
         assert {name: str(names[name]) for name in shown} == shown
         assert names["contents"] < names["part-causal-masking"] < names["causal/masking"]
         assert names["ex-masking-half"] < names["ex-masking-half-solution"]
+
+    def test_a_reference_names_the_sheet_once_in_a_section(self, pdf, second, sheet, made):
+        for tab, own, other in (sheet, pdf, second), (made[1]["examples"], second, pdf):
+            links = tab.locator("a:has(> .at)").evaluate_all("""links => links.map((one) =>
+              [one.closest("section").id, one.getAttribute("href"), one.lastChild.textContent])""")
+            assert len({(section, href) for section, href, _ in links}) == len(links) > 0
+            for _, href, number in links:
+                volume, name = re.split("#|:", href, maxsplit=1)
+                assert number == str(places(other if volume else own)[name])
+                assert not name.startswith(("SA0", "term-"))
+        assert any(href.startswith("volume:") for _, href, _ in links)
+
+    def test_the_index_has_the_chapters_of_a_term_and_what_is_in_its_volume(self, pdf, sheet, made):
+        names = places(pdf)
+        entry = sheet.locator(".entries li", has_text="causal mask")
+        first = (entry.locator(".at").first.get_attribute("href") or "")[1:]
+        link = sheet.locator(f"article[id='causal/masking'] a[id='{first}']")
+        assert link.inner_text() == "causal mask"
+        assert entry.locator(".at").first.inner_text() == str(names[first])
+        assert entry.locator(".defined").inner_text() == str(names["term-causal-mask"])
+        assert sheet.locator(".entries", has_text="causal_mask()").count() == 0
+        assert made[1]["examples"].locator(".entries", has_text="causal mask").count() == 0
 
     def test_formulas_and_figures_say_what_they_show(self, pdf):
         found = list(tags(pdf.Root.StructTreeRoot))
@@ -223,11 +247,6 @@ class TestPdf:
 
 
 class TestSheets:
-    @pytest.fixture
-    def sheet(self, made, tab):
-        """Return the page that was printed."""
-        return tab
-
     @pytest.mark.parametrize(
         "style, cut",
         [
@@ -236,9 +255,8 @@ class TestSheets:
             ("white-space: normal", []),
         ],
     )
-    def test_what_is_cut_off_is_noticed(self, tab, style, cut):
-        assert tab.context.browser is not None
-        page = tab.context.browser.new_page(viewport=SHEET)
+    def test_what_is_cut_off_is_noticed(self, browser, style, cut):
+        page = browser.new_page(viewport=SHEET)
         style = f"width: 300px; white-space: nowrap; {style}"
         page.set_content(
             f'<article id="one"><p style="{style}">too wide {"and wider " * 20}</p></article>'

@@ -1,0 +1,62 @@
+"""The index at the end of a volume: on which sheets its names and terms are."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from lxml.html import builder as E
+
+Element = Any  # lxml's
+GLOSSARY = "reference/glossary"
+
+
+def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
+    """Give each entry of the last chapter its sheets; take out what the other volume has.
+
+    `at` makes a place for the number of the sheet of an id.
+    """
+    places, index = dict(terms(chapters[:-1])), chapters[-1]
+    for entry in index.xpath(".//ul[@class='entries']//li"):
+        link = entry.find("a[@href]")
+        name = "" if link is None else link.get("href")
+        if not name.startswith("#"):
+            entry.drop_tree()
+            continue
+        sheets = [at(place) for place in [*places.get(name[1:], []), name[1:]]]
+        if name.startswith("#term-"):
+            sheets[-1].classes.add("defined")
+        for sheet in reversed(sheets):
+            link.addnext(sheet)
+    for entries in index.find_class("entries"):
+        if not len(entries):
+            entries.getprevious().drop_tree()
+            entries.drop_tree()
+    if index.find_class("defined"):
+        index.find(".//h1").addnext(E.P("A number in italics is a page of the glossary."))
+
+
+def terms(chapters: Sequence[Element]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each name in the glossary, and a place in every chapter that has to do with it.
+
+    That is where a chapter first links to the term, or else what the definition leads to.
+    """
+    lessons = [one for one in chapters if "chapter" in one.classes and one.get("id") != GLOSSARY]
+    ids = [set(one.xpath("descendant-or-self::*/@id")) for one in lessons]
+    for chapter in (one for one in chapters if one.get("id") == GLOSSARY):
+        for text in chapter.iter("dd"):
+            leads = [link.get("href")[1:] for link in text.iter("a")]
+            names = []
+            name = text.getprevious()
+            while name is not None and name.tag == "dt":
+                names.append(name.get("id"))
+                name = name.getprevious()
+            places = []
+            for lesson, own in zip(lessons, ids, strict=True):
+                links = [one for one in lesson.iter("a") if one.get("href", "")[1:] in names]
+                for link in links[:1]:
+                    link.set("id", f"{lesson.get('id')}.{names[0]}")
+                places += [
+                    *(link.get("id") for link in links[:1]),
+                    *(place for place in leads if place in own),
+                ][:1]
+            if places:
+                yield from ((name, places) for name in names)
