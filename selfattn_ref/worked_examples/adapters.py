@@ -379,8 +379,9 @@ def mlx(function: Function, dtype: str = "float32") -> Function:
     """Adapt a function that is called like mlx.core.fast.scaled_dot_product_attention.
 
     ``function(q, k, v, scale=..., mask=...)``, with arrays of four axes. The mask is an array of
-    booleans or of numbers to add, or the word "causal". If causal comes with a mask, a bias or an
-    offset, an array is passed.
+    booleans or of numbers to add, or the word "causal". MLX lets the last query see the last key,
+    and the word says only that: a causal mask with another offset, with a mask or with a bias is
+    passed as an array.
     """
 
     def array(x: Array) -> Any:
@@ -401,10 +402,12 @@ def mlx(function: Function, dtype: str = "float32") -> Function:
         scale: float | None = None,
         grouped_heads: bool = False,
     ) -> Any:
-        full = (query, key, value) if grouped_heads else _alike(query, key, value)
-        arrays = [array(_four(x)) for x in full]
+        if not grouped_heads:  # the shapes say it
+            query, key, value = _alike(query, key, value)
+        arrays = [array(_four(x)) for x in (query, key, value)]
         scale = query.shape[-1] ** -0.5 if scale is None else scale
-        if causal and mask is None and bias is None and not offset:
+        is_word = causal and mask is None and bias is None
+        if is_word and offset == key.shape[-2] - query.shape[-2]:
             return _like(function(*arrays, scale=scale, mask="causal"), query)
         given = _added(_seen(query, key, causal, offset, mask), bias)
         masked = {} if given is None else {"mask": array(given)}
@@ -412,7 +415,10 @@ def mlx(function: Function, dtype: str = "float32") -> Function:
 
     names = ["scale", "grouped_heads"]
     names += ["mask", "bias", "causal", "offset"] if _has(function, "mask") else []
-    note = _FOLDED.format("a mask, a bias or an offset", "an array", "MLX")
+    note = (
+        "causal is given as an array, but where the last query sees the last key and nothing else "
+        "hides or adds: this is what MLX means by the word."
+    )
     return _taking(function, adapter, names, note)
 
 

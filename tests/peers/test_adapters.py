@@ -61,6 +61,17 @@ def test_jax_and_keras_agree(library, name, some):
     assert followed(found)["a query without keys, by a mask"] == ["uniform"]
 
 
+def test_mlx_agrees_but_keeps_scores_in_sixteen_bits():
+    attend = peer("mlx.core").fast.scaled_dot_product_attention
+    found = report(adapters.mlx(attend), CALLS, dtype="float32")
+    assert found.code == 0, repr(found)
+    capped = {call.id for call in CALLS if "soft_cap" in call.kwargs}
+    assert len(found.asked) == len([call for call in CALLS if call.id not in FIVE | capped])
+    narrow = report(adapters.mlx(attend, "bfloat16"), CALLS, dtype="float32")
+    assert {o.example for o in narrow.outcomes if o.verdict == "different"} == {"SA047", "SA084"}
+    assert "scores-in-bfloat16" in repr(narrow)
+
+
 def test_onnx_agrees():
     peer("onnx")
     with np.errstate(invalid="ignore"):  # where padding is NaN
