@@ -92,8 +92,9 @@ reproduce: $(READY) $(BROWSER)/.ready ## Build the book twice, under conditions 
 serve: book ## Serve the book at a local address; build again after every save, and reload the page
 	@$(PY) -m press serve
 
-examples: $(READY) ## Derive every worked example again and compare with its data
+examples: $(READY) ## Derive every worked example and generated case again and compare with its data
 	@$(PY) -m derivations
+	@$(PY) -m derivations --generated
 
 lock: ## Write requirements.txt anew from requirements.in: newest versions, pinned and hashed
 	@bash press/environments/lock.sh

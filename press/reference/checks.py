@@ -21,7 +21,7 @@ from press.measure.budgets import BUDGETS
 from press.measure.site import HEAVIEST, WRITTEN_ALIKE
 from press.measure.visit import Way
 from press.reference.beside import Beside
-from press.reference.promises import WHEN, runs
+from press.reference.promises import SCRIPT, WORKFLOWS, runs
 from press.reference.theorem_index import SEARCHED
 from press.seams import STATEMENTS
 from press.site import moved
@@ -70,7 +70,7 @@ class Budgets(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Say it, with a table that is folded."""
         root = Path(self.env.srcdir)
-        for name in WHEN:
+        for name in (SCRIPT, *WORKFLOWS):
             self.env.note_dependency(str(root / name))
         every, sample = runs(root, "measure"), runs(root, "check-site")
         ways = [str(way) for way in Way]

@@ -1,7 +1,7 @@
 """What is promised of the checks, by what it is kept, and when: book/reference/promises.yml."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +14,44 @@ from sphinx.util.docutils import SphinxDirective
 from press.markup import paragraph
 from press.site.sources import PROMISES, promises, to_test
 
-WHEN: dict[str, str] = {
-    ".ci/run": "on each change",
-    ".github/workflows/nightly.yml": "every night",
-    ".github/workflows/weekly.yml": "every week",
-}
+SCRIPT = ".ci/run"
+WORKFLOWS = [f".github/workflows/{name}.yml" for name in ("ci", "nightly", "weekly")]
 # What tries the promises themselves: tests/project/promises.py.
 TRIED = "test-promises"
 
 
 def runs(root: Path, target: str) -> str:
-    """Return when a target of the Makefile runs: read from what continuous integration does."""
-    for name, when in WHEN.items():
-        file = root / name
-        text = file.read_text("utf-8")
-        if target in (targets(yaml.safe_load(text)) if file.suffix else called(text)):
-            return when
+    """Return when a target of the Makefile runs: read from the workflows and what starts them."""
+    script = called((root / SCRIPT).read_text("utf-8"))
+    for name in WORKFLOWS:
+        workflow = yaml.safe_load((root / name).read_text("utf-8"))
+        if target in targets(workflow, script):
+            return often(workflow)
     raise ExtensionError(f"no workflow runs make {target}")
 
 
-def targets(workflow: Mapping[str, Any]) -> set[str]:
-    """Return the targets that a workflow makes, one at a time or as a matrix."""
+def often(workflow: Mapping[Any, Any]) -> str:
+    """Return how often a workflow starts by itself."""
+    starts = workflow[True]  # so YAML reads "on"
+    if {"push", "pull_request"} <= starts.keys():
+        return "on each change"
+    (schedule,) = starts["schedule"]
+    match schedule["cron"].split():
+        case _, _, "*", "*", "*":
+            return "every night"
+        case _, _, "*", "*", day if day.isdecimal():
+            return "every week"
+    raise ExtensionError(f"{schedule['cron']} is neither every night nor every week")
+
+
+def targets(workflow: Mapping[Any, Any], script: Set[str]) -> set[str]:
+    """Return the targets that a workflow makes: one at a time, as a matrix, or by the script."""
     found = set()
     for job in workflow["jobs"].values():
         found.update(job.get("strategy", {}).get("matrix", {}).get("target", ()))
         for step in job["steps"]:
             found |= called(step.get("run", ""))
+            found |= script if step.get("run") == f"bash {SCRIPT}" else set()
     return found
 
 
@@ -54,7 +66,7 @@ class Promises(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """List all of them."""
         root = Path(self.env.srcdir)
-        for name in (str(PROMISES), *WHEN):
+        for name in (str(PROMISES), SCRIPT, *WORKFLOWS):
             self.env.note_dependency(str(root / name))
         listed = items(self.env.app, self.env.docname)
         return [nodes.definition_list("", *listed, classes=["errata"])]

@@ -16,11 +16,12 @@ import pytest
 import selfattn_ref
 from derivations import documents
 from derivations.__main__ import main
-from derivations.documents import DATA, LEDGER, ROOT, Number, derive, parse, problems, read_ledger
+from derivations.documents import DATA, LEDGER, Number, derive, parse, problems, read_ledger
 from derivations.examples import DERIVATIONS
 from derivations.gradients import central_differences, require_agreement
 from selfattn_ref.worked_examples import load
 from selfattn_ref.worked_examples._digest import content_id, digest
+from tests.support.earlier import at_tags
 
 TEXTS = {name: path.read_text("utf-8") for name, path in documents.example_files().items()}
 DOCUMENTS = {name: parse(text) for name, text in TEXTS.items()}
@@ -286,20 +287,6 @@ class TestDerivations:
             derive(document)
 
 
-def ledgers_of_earlier_versions():
-    """Return the ledger of every tagged version that has one, by tag."""
-    git = shutil.which("git")
-    if git is None or not (ROOT / ".git").exists():
-        return {}
-
-    def run(*arguments):
-        return subprocess.run([git, *arguments], cwd=ROOT, capture_output=True, text=True)
-
-    path = LEDGER.relative_to(ROOT).as_posix()
-    shown = {tag: run("show", f"{tag}:{path}") for tag in run("tag", "--list", "v*").stdout.split()}
-    return {tag: json.loads(s.stdout) for tag, s in shown.items() if s.returncode == 0}
-
-
 class TestLedger:
     def test_the_ledger_and_the_examples_agree(self):
         assert problems(read_ledger(), DOCUMENTS) == []
@@ -314,8 +301,8 @@ class TestLedger:
         now = {"SA001": "a", "SA002": "c", "SA003": "d"}
         assert documents.forgotten(before, now) == ["SA002", "SA004"]
         assert documents.forgotten(before, before) == []
-        for tag, ledger in ledgers_of_earlier_versions().items():
-            assert documents.forgotten(ledger, read_ledger()) == [], tag
+        for tag, ledger in at_tags(LEDGER).items():
+            assert documents.forgotten(json.loads(ledger), read_ledger()) == [], tag
 
     @pytest.mark.parametrize(
         "part, change",

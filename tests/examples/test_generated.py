@@ -11,6 +11,7 @@ import pytest
 import quickjs
 
 from derivations import generated as derived
+from derivations.documents import forgotten
 from press.example.generated_catalog import coverage
 from selfattn_ref import scaled_dot_product_attention, scaled_dot_product_attention_vjp
 from selfattn_ref.worked_examples import WorkedExampleMismatch, generated
@@ -18,6 +19,7 @@ from selfattn_ref.worked_examples._capabilities import CAPABILITIES, plain
 from selfattn_ref.worked_examples._comparison import off_by
 from selfattn_ref.worked_examples._tolerance import rounded
 from tests.examples import wrong_kernels
+from tests.support.earlier import at_tags
 
 CASES = {case["name"]: case for case in derived.read()}
 EVERY_CASE = pytest.mark.parametrize("name", CASES)
@@ -149,6 +151,14 @@ class TestExpected:
     def test_the_ledger_knows_each_case(self):
         ledger = json.loads(derived.LEDGER.read_text("utf-8"))
         assert ledger == {name: derived.fingerprint(document) for name, document in CASES.items()}
+
+    def test_the_cases_of_the_draft_stay_as_they_are(self):
+        assert derived.digest(list(CASES.values()))[:16] == "ae302749a4c5d467"
+
+    def test_no_case_of_an_earlier_version_is_lost_or_changed(self):
+        now = json.loads(derived.LEDGER.read_text("utf-8"))
+        for tag, ledger in at_tags(derived.LEDGER).items():
+            assert forgotten(json.loads(ledger), now) == [], tag
 
 
 class TestUse:

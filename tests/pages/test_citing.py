@@ -19,6 +19,7 @@ from press.site.citation import Work, _tex
 from press.site.rights import AUTHORS
 from selfattn_ref.worked_examples import ids
 from tests.pages.sources import BOOK, ROOT, labels, pages, relative
+from tests.support.earlier import at_tags
 
 NAME = "Self-attention, computed"
 BOOK_ITSELF = Work(NAME, "1.2.3", "2026-11-20")
@@ -212,21 +213,33 @@ class TestDate:
         commit.released.cache_clear()
 
 
+def listed(ledger):
+    """Return by label its page: the ledger has a page and a colon, then the labels on it."""
+    page, kept = "", {}
+    for word in ledger.split():
+        if word.endswith(":"):
+            page = word[:-1]
+        else:
+            assert word not in kept
+            kept[word] = page
+    return kept
+
+
 class TestNames:
+    LEDGER = Path(__file__).with_name("released_labels.txt")
+
     def test_what_was_once_released_is_still_there_on_its_page(self):
-        ledger = (Path(__file__).parent / "released_labels.txt").read_text("utf-8")
-        kept = {}
-        for word in ledger.split():  # a page and a colon, then the labels on it
-            if word.endswith(":"):
-                page = word[:-1]
-            else:
-                assert word not in kept
-                kept[word] = page
-        now = labels()
+        kept, now = listed(self.LEDGER.read_text("utf-8")), labels()
         lost = {label: page for label, page in kept.items() if now.get(label) != page}
         assert not lost, f"these names are cited, with these pages: {lost}"
         if commit.released(ROOT):  # then the ledger has all
             assert now == kept
+
+    def test_the_ledger_keeps_what_an_earlier_version_released(self):
+        now = listed(self.LEDGER.read_text("utf-8"))
+        for tag, ledger in at_tags(self.LEDGER).items():
+            kept = {name: moved.PAGES.get(page, page) for name, page in listed(ledger).items()}
+            assert kept.items() <= now.items(), tag
 
 
 class TestMoved:
