@@ -58,7 +58,8 @@ def scaled_dot_product_attention(
         attend to gets zeros. What stands in a masked place changes nothing, a NaN or an
         infinity included. In an allowed place it shows in the rows that may attend to it, and
         in no other; a score of :math:`-\infty` gives its key the weight 0, but a NaN or infinite
-        value there still shows. The dtype is the common one of the inputs; 16-bit inputs are
+        value there still shows. With `soft_cap`, a score of :math:`\pm\infty` becomes the cap,
+        as any large score does. The dtype is the common one of the inputs; 16-bit inputs are
         computed in float32.
 
     Raises

@@ -511,7 +511,7 @@ class TestClaims:
             def objective(p, temperature=temperature):
                 return p @ example.inputs["scores"] - temperature * np.sum(p * np.log(p))
 
-            assert objective(weights) == pytest.approx(optimum, rel=1e-14)
+            assert objective(weights) == pytest.approx(optimum, rel=1e-14, abs=0)
             for step in ([1, -1, 0], [0, 1, -1], [-1, 0, 1], [-1, 1, 0], [0, -1, 1], [1, 0, -1]):
                 assert objective(weights + 1e-4 * np.array(step)) < optimum
 

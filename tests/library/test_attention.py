@@ -168,6 +168,14 @@ ACCURACY_CASES = {
 }
 
 
+@pytest.mark.parametrize("infinite", [INF, -INF])
+@pytest.mark.parametrize("attend", [scaled_dot_product_attention, streaming_attention])
+def test_a_cap_bounds_an_infinite_score(attend, infinite):
+    arrays = [[1.0, 1.0]], [[infinite, 1.0], [0.0, 0.0]], [[1.0], [2.0]]
+    share = 1 / (1 + math.exp(-math.copysign(5, infinite)))  # of the first, whose score is ±5
+    assert attend(*arrays, soft_cap=5.0) == pytest.approx(2 - share, rel=1e-14, abs=0)
+
+
 class TestAccuracy:
     """Here at most 4 ε (1 + max |score|) of max |value|, against 50 digits: less than promised."""
 

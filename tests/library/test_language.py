@@ -79,7 +79,7 @@ class TestCrossEntropy:
         ],
     )
     def test_logits_of_any_size_are_safe(self, logits, target, expected):
-        assert cross_entropy([logits], [target]) == pytest.approx(expected, rel=4 * EPS)
+        assert cross_entropy([logits], [target]) == pytest.approx(expected, rel=4 * EPS, abs=0)
 
     def test_a_mean_of_large_losses_does_not_overflow(self):
         assert cross_entropy([[0.0, 1.5e308]] * 3, [0, 0, 0]) == pytest.approx(1.5e308)
@@ -133,11 +133,11 @@ class TestPerplexity:
 
     def test_it_is_not_the_geometric_mean_of_the_probabilities(self):
         # The reciprocals of ½ and ⅛ are 2 and 8, their geometric mean 4.
-        assert perplexity(HALF_AND_EIGHTH, [0, 0]) == pytest.approx(4, rel=1e-14)
+        assert perplexity(HALF_AND_EIGHTH, [0, 0]) == pytest.approx(4, rel=1e-14, abs=0)
 
     def test_the_mask_reaches_it(self):
         found = perplexity(HALF_AND_EIGHTH, [0, 0], mask=[False, True])
-        assert found == pytest.approx(8, rel=1e-14)
+        assert found == pytest.approx(8, rel=1e-14, abs=0)
 
     def test_beyond_the_range_it_is_infinite(self):
         assert perplexity([[0.0, 1000.0]], [0]) == np.inf
@@ -156,11 +156,11 @@ class TestBitsPerToken:
         assert abs(bits_per_token(*text) - expected) <= bound
 
     def test_one_of_eight_tokens_takes_three_bits(self):
-        assert bits_per_token(np.zeros((3, 8)), [0, 5, 7]) == pytest.approx(3, rel=1e-15)
+        assert bits_per_token(np.zeros((3, 8)), [0, 5, 7]) == pytest.approx(3, rel=1e-15, abs=0)
 
     def test_the_mask_reaches_it(self):
         found = bits_per_token(HALF_AND_EIGHTH, [0, 0], mask=[False, True])
-        assert found == pytest.approx(3, rel=1e-14)
+        assert found == pytest.approx(3, rel=1e-14, abs=0)
 
     def test_probability_zero_takes_infinitely_many(self):
         assert bits_per_token([[-np.inf, 0.0]], [0]) == np.inf

@@ -1,9 +1,10 @@
 """What people have to read because nothing computes it, as it was when it was last read.
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
-example, the texts in the code of a derivation, the text of a page with the cells that draw, and the
-files that are listed here. If one changes, a test says so. Whoever has read it again, beside its
-numbers and sources, enters it with `python -m tests.pages.last_read`.
+example, the texts in the code of a derivation, the docstrings of the library, the text of a page
+with the cells that draw, and the files that are listed here. If one changes, a test says so.
+Whoever has read it again, beside its numbers and sources, enters it with
+`python -m tests.pages.last_read`.
 """
 
 import ast
@@ -19,9 +20,10 @@ from tests.pages.sources import CELL, ROOT, pages, relative
 
 LAST = Path(__file__).with_suffix(".json")
 BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
+EXAMPLES = re.compile(r"^ *>>>.*(?:\n *\S.*)*", re.M)
 FILES = (
     *("README.md", "book/references.bib"),
-    *("book/reference/errata.yml", "book/reference/promises.yml"),
+    *("book/reference/errata.yml", "book/reference/promises.yml", "book/examples/public-bugs.yml"),
 )
 
 
@@ -44,6 +46,13 @@ def texts(code: str) -> Iterator[str]:
             yield node.value
 
 
+def docstrings(code: str) -> Iterator[str]:
+    """Yield the docstrings of a module that do not run: its examples are tested."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            yield EXAMPLES.sub("", ast.get_docstring(node) or "")
+
+
 def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield the statements and the proofs of a page, each with the label of the statement."""
     label = page
@@ -64,6 +73,9 @@ def read() -> dict[str, str]:
         found[name] = [*in_words(json.loads(path.read_text("utf-8")))]
     for path in sorted(ROOT.glob("derivations/*.py")):
         found[f"derivations/{path.name}"] = [*texts(path.read_text("utf-8"))]
+    for path in sorted(ROOT.glob("selfattn_ref/**/*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        found[name] = [*docstrings(path.read_text("utf-8"))]
     for page in pages():
         for label, block in statements(relative(page), page.read_text("utf-8")):
             found.setdefault(label, []).append(block)

@@ -169,8 +169,11 @@ def test_the_page_for_wrong_addresses_finds_home_from_any_depth(published):
 class TestPublishCheck:
     @pytest.fixture
     def sources(self, tmp_path):
-        for name in ("_config.yml", "CITATION.cff", "CHANGELOG.md"):
-            (tmp_path / name).write_text((ROOT / name).read_text("utf-8"), "utf-8")
+        example = check.DATA.replace("*", "005")
+        for name in ("_config.yml", "CITATION.cff", "CHANGELOG.md", check.CITING, example):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            text = (ROOT / name).read_text("utf-8").replace(check.DRAFT, "is published")
+            (tmp_path / name).write_text(text, "utf-8")
         settings = tmp_path / "_config.yml"
         settings.write_text(configured(settings.read_text("utf-8"), "", ""), "utf-8")
         return tmp_path
@@ -200,6 +203,8 @@ class TestPublishCheck:
             ("CITATION.cff", "\nversion: ", "\nversion: 9", "CITATION.cff: version is 9"),
             ("CITATION.cff", "date-released: 2", "date-released: 3", "CHANGELOG.md: the heading"),
             ("CITATION.cff", "\ndate-released", "\nday", "CITATION.cff: date-released"),
+            (check.CITING, "# How to cite", f"# This {check.DRAFT}", check.CITING),
+            (check.DATA.replace("*", "005"), '"released": "2', '"released": "3', check.DATA),
         ],
     )
     def test_what_does_not_fit_is_named(self, sources, name, old, new, said):

@@ -252,3 +252,17 @@ class TestStyle:
     def test_a_space_that_is_lost_in_a_text_is_noticed(self):
         assert pieces("f(`a b`)") != pieces("f(`ab`)")
         assert pieces("f( `a b` ) // said") == pieces("f(`a b`)")
+
+
+def test_a_browser_keeps_what_the_page_on_hosting_says_and_no_cookie():
+    kept = {
+        "localStorage.theme": "the theme that a reader chose",
+        "localStorage[key]": "the last lesson",
+        "sessionStorage.question": "the last search",
+    }
+    scripts = [path.read_text("utf-8") for path in sources(".js")]
+    used = {one for code in scripts for one in re.findall(r"\w+Storage(?:\.\w+|\[\w+\])", code)}
+    assert used - {"localStorage.removeItem"} == kept.keys()
+    assert not any("document.cookie" in code or "indexedDB" in code for code in scripts)
+    for what in kept.values():
+        assert what in text("book/reference/hosting.md")

@@ -1049,7 +1049,7 @@ class TestTextProbability(Statement):
             math.exp(row[target]) / sum(math.exp(z) for z in row)
             for row, target in zip(logits, targets, strict=True)
         )
-        assert perplexity(logits, targets) ** -n == pytest.approx(p, rel=1e-10)
+        assert perplexity(logits, targets) ** -n == pytest.approx(p, rel=1e-10, abs=0)
 
 
 def spelled(model, text, so_far=()):

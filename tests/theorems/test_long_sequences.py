@@ -7,6 +7,7 @@ theorem.
 import functools
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import ml_dtypes
@@ -413,6 +414,21 @@ class TestRounding(Statement):
     def ratio(c):
         limit = limits(c)
         return float((off(c) / np.where(limit, limit, 1)).max())
+
+    @pytest.mark.parametrize("cap", [None, math.inf])
+    def test_the_docstring_of_the_function_says_the_same(self, cap):
+        says = " ".join(scaled_dot_product_attention.__doc__.split())
+        (E,) = re.findall(r"E = \\varepsilon\\,\((.*?)\)`", says)
+        E = E.replace("\\,", "*").replace("d_k", "d").replace("6B", "6 * B")
+        (more,) = re.findall(r"A `soft_cap` adds :math:`(\d) \\varepsilon S` to :math:`E`", says)
+        for query, key, value in adversaries(9, "float64"):
+            S = np.abs(query) @ np.abs(key).T
+            for i in range(len(query)):
+                known = {"n": 9, "d": key.shape[1], "S": S[i].max(), "B": 3}
+                total = eval(E, known) + (0 if cap is None else int(more) * known["S"])
+                limit = math.expm1(2.0**-52 * total) * np.abs(value).max()
+                known = bound("float64", query, key, value, bias=3, cap=cap)[i].max()
+                assert limit == pytest.approx(known, rel=1e-12, abs=0)
 
     @each_dtype
     @pytest.mark.parametrize("n, block", [(1, 1), (3, 1), (1000, 7), (10**5, 512)])
