@@ -14,22 +14,19 @@ class AtMostOne(Statement):
     hard = (Case(x=1.0),)
     draws = 100
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         return Case(x=rng.uniform(-1, 1))
 
-    @staticmethod
-    def holds(c, most=1.0, strict=False):
+    def holds(self, c, most=1.0, strict=False):
         return c.x**2 < most if strict else c.x**2 <= most
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         return c.x**2
 
 
 TESTS = [name for name in dir(Statement) if name.startswith("test_")]
 FALSE = {
-    "a claim that is false": {"holds": staticmethod(lambda c, most=0.9, strict=False: c.x <= most)},
+    "a claim that is false": {"holds": lambda self, c, most=0.9, strict=False: c.x <= most},
     "a hypothesis that a case lacks": {
         "hypotheses": {"small": Hypothesis(lambda c: abs(c.x) < 0.5, without=Case(x=2.0))}
     },
@@ -46,8 +43,8 @@ FALSE = {
     "a neighbor that no case refutes": {"neighbors": {"less": {"strict": True}}, "hard": ()},
     "a neighbor that is far": {"neighbors": {"at most a half": {"most": 0.5}}},
     "no neighbor": {"neighbors": {}},
-    "a bound that is passed": {"ratio": staticmethod(lambda c: 1.1)},
-    "a bound that is far": {"ratio": staticmethod(lambda c: 0.8)},
+    "a bound that is passed": {"ratio": lambda self, c: 1.1},
+    "a bound that is far": {"ratio": lambda self, c: 0.8},
 }
 
 
@@ -64,7 +61,7 @@ def failing(statement):
 
 def test_a_true_statement_passes_and_says_what_was_found():
     assert failing(AtMostOne) == []
-    report = AtMostOne.report()
+    report = AtMostOne().report()
     assert report["neighbors"]["at most 0.95"].startswith("false in ")
     assert (report["cases"], report["hard"], report["largest"]) == (101, 1, 1.0)
 

@@ -18,7 +18,7 @@ STATEMENTS = "from tests.theorems.statement import Case, Statement\n"
 STATED = """
 class Test{0}(Statement):
     \"\"\"{1}: it is so.\"\"\"
-    kind, neighbors, draw, holds = "existence", {{}}, lambda rng: Case(), lambda case: True
+    kind, neighbors, draw, holds = "existence", {{}}, lambda *_: Case(), lambda *_: True
 """
 HEADER = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n"
 

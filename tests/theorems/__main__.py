@@ -11,7 +11,9 @@ def reports() -> dict[str, object]:
     """Return the report of each statement that has a test of the form of `Statement`."""
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         importlib.import_module(f"tests.theorems.{path.stem}")
-    return {str(one.__doc__).partition(":")[0]: one.report() for one in Statement.__subclasses__()}
+    return {
+        str(one.__doc__).partition(":")[0]: one().report() for one in Statement.__subclasses__()
+    }
 
 
 if __name__ == "__main__":

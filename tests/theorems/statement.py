@@ -67,18 +67,15 @@ class Statement:
     hard: ClassVar[Sequence[Case]] = ()
     draws: ClassVar[int] = DRAWS
 
-    @staticmethod
-    def draw(rng: np.random.Generator) -> Case:
+    def draw(self, rng: np.random.Generator) -> Case:
         """Draw a case that meets all hypotheses."""
         raise NotImplementedError
 
-    @staticmethod
-    def holds(case: Case) -> Any:
+    def holds(self, case: Case) -> Any:
         """Tell whether the claim is true of a case; keywords change it into a neighbor."""
         raise NotImplementedError
 
-    @staticmethod
-    def ratio(case: Case) -> float:
+    def ratio(self, case: Case) -> float:
         """Return, for a bound, the smaller side over the larger."""
         raise NotImplementedError
 
@@ -87,20 +84,19 @@ class Statement:
     def searched(cls) -> tuple[Case, ...]:
         """Return the cases: the hard ones, then the drawn ones, the same in every run."""
         rng = np.random.default_rng(zlib.crc32(cls.__qualname__.encode()))
-        return (*cls.hard, *(cls.draw(rng) for _ in range(cls.draws)))
+        return (*cls.hard, *(cls().draw(rng) for _ in range(cls.draws)))
 
-    @classmethod
-    def refuted(cls, name: str) -> str:
+    def refuted(self, name: str) -> str:
         """Require that the search refutes a neighbor; return in which sense it is near."""
-        changed = cls.neighbors[name]
-        true_of = [bool(cls.holds(case, **changed)) for case in cls.searched()]
+        changed = self.neighbors[name]
+        true_of = [bool(self.holds(case, **changed)) for case in self.searched()]
         assert not all(true_of), f"no case refutes the neighbor: {name}"
-        drawn = true_of[len(cls.hard) :]
+        drawn = true_of[len(self.hard) :]
         false = drawn.count(False)
         near = f"false in {false} of {len(drawn)} random cases" if false else "false in a hard case"
         if false <= (1 - NEAR) * len(drawn):
             return near
-        usual = inspect.signature(cls.holds).parameters
+        usual = inspect.signature(self.holds).parameters
         off = [
             abs(value / usual[key].default - 1)
             for key, value in changed.items()
@@ -109,10 +105,9 @@ class Statement:
         assert max(off, default=1) <= 1 - NEAR + 1e-12, f"{name}: {near}, its constant is far"
         return f"a constant {100 * max(off):.2g}% off"
 
-    @classmethod
-    def largest(cls) -> float:
+    def largest(self) -> float:
         """Return the largest ratio that the search finds."""
-        return float(max(map(cls.ratio, cls.searched())))
+        return float(max(map(self.ratio, self.searched())))
 
     def test_it_holds_wherever_its_hypotheses_do(self) -> None:
         for case in self.searched():
@@ -135,16 +130,15 @@ class Statement:
         for name in self.neighbors:
             self.refuted(name)
 
-    @classmethod
-    def report(cls) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return what the index of theorems says of this test."""
         said: dict[str, Any] = {
-            "kind": cls.kind,
-            "hypotheses": {name: one.sufficient for name, one in cls.hypotheses.items()},
-            "neighbors": {name: cls.refuted(name) for name in cls.neighbors},
-            "cases": len(cls.searched()),
-            "hard": len(cls.hard),
+            "kind": self.kind,
+            "hypotheses": {name: one.sufficient for name, one in self.hypotheses.items()},
+            "neighbors": {name: self.refuted(name) for name in self.neighbors},
+            "cases": len(self.searched()),
+            "hard": len(self.hard),
         }
-        if cls.kind == "bound":
-            said["largest"] = cls.largest()
+        if self.kind == "bound":
+            said["largest"] = self.largest()
         return said

@@ -98,8 +98,7 @@ class TestSoftLookupLimit(Statement):
         Case(scores=[-5.0], values=[[7.0]], beta=60.0),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n = rng.integers(1, 7)
         scores = eighths(rng, n).tolist()
         beta = rng.uniform(0, 15) / (
@@ -107,8 +106,7 @@ class TestSoftLookupLimit(Statement):
         )
         return Case(scores=scores, values=eighths(rng, n, 2).tolist(), beta=beta)
 
-    @staticmethod
-    def parts(c):
+    def parts(self, c):
         """Return the best entries and their mean, the difference from it, the gap, the bound."""
         best = [j for j, s in enumerate(c.scores) if s == max(c.scores)]
         others = [j for j in range(len(c.scores)) if j not in best]
@@ -127,9 +125,8 @@ class TestSoftLookupLimit(Statement):
         far = max(math.dist(c.values[j], mean) for j in others)
         return best, mean, away, min(behind.values()), (len(others) / len(best), far)
 
-    @classmethod
-    def holds(cls, c, rate=1.0, factor=1.0, strict=False, first=False):
-        best, mean, away, gap, (others, far) = cls.parts(c)
+    def holds(self, c, rate=1.0, factor=1.0, strict=False, first=False):
+        best, mean, away, gap, (others, far) = self.parts(c)
         keys = [[s] for s in c.scores]
         (output,) = scaled_dot_product_attention([[1.0]], keys, c.values, scale=c.beta)
         if not np.allclose(output, np.add(mean, away), rtol=1e-12, atol=1e-13):
@@ -143,9 +140,8 @@ class TestSoftLookupLimit(Statement):
             late, limit, rtol=1e-14, atol=1e-20
         )
 
-    @classmethod
-    def ratio(cls, c):
-        *_, away, gap, (others, far) = cls.parts(c)
+    def ratio(self, c):
+        *_, away, gap, (others, far) = self.parts(c)
         bound = others * math.exp(-c.beta * gap) * far
         return math.hypot(*away) / bound if bound else 0.0
 
@@ -187,8 +183,7 @@ class TestKernelRegression(Statement):
         for beta in (0.0, 0.5, 3.0)
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n, width = rng.integers(1, 6), rng.integers(1, 4)
         ways = rng.normal(size=(n, width))
         ways *= rng.uniform(0.5, 3) / np.linalg.norm(ways, axis=1, keepdims=True)
@@ -199,8 +194,7 @@ class TestKernelRegression(Statement):
             beta=rng.uniform(0, 2),
         )
 
-    @staticmethod
-    def holds(c, longer=1.0, bell=1.0, stretch=1.0):
+    def holds(self, c, longer=1.0, bell=1.0, stretch=1.0):
         def near(keys, length):
             exponents = [
                 c.beta / 2 * (length * math.hypot(*k) ** 2 - bell * math.dist(c.q, k) ** 2)
@@ -263,14 +257,12 @@ class TestHopfieldEnergy(Statement):
         )
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         keys = eighths(rng, rng.integers(1, 6), 2).tolist()
         beta = rng.choice([0.01, 0.1, 1, 5, 20]) * rng.uniform(0.5, 1)
         return Case(q=eighths(rng, 2).tolist(), keys=keys, values=keys, beta=beta)
 
-    @staticmethod
-    def step(c, log=1.0):
+    def step(self, c, log=1.0):
         """Return the next q, the loss of energy and the square of the step, in 50 digits."""
 
         beta = mp50.mpf(float(c.beta))
@@ -288,9 +280,8 @@ class TestHopfieldEnergy(Statement):
         square = mp50.fsum((x - y) ** 2 for x, y in zip(q, after, strict=True))
         return after, energy(q) - energy(after), square
 
-    @classmethod
-    def holds(cls, c, half=0.5, path=0.5, log=1.0, strict=False, shorter=False):
-        after, lost, square = cls.step(c, log)
+    def holds(self, c, half=0.5, path=0.5, log=1.0, strict=False, shorter=False):
+        after, lost, square = self.step(c, log)
         q, steps = c.q, []
         for _ in range(10):
             (new,) = scaled_dot_product_attention([q], c.keys, c.values, scale=c.beta).tolist()
@@ -311,9 +302,8 @@ class TestHopfieldEnergy(Statement):
             and (not shorter or all(b <= a + 1e-12 for a, b in itertools.pairwise(steps)))
         )
 
-    @classmethod
-    def ratio(cls, c):
-        _, lost, square = cls.step(c)
+    def ratio(self, c):
+        _, lost, square = self.step(c)
         return float(square / 2 / lost) if lost else 0.0
 
 
@@ -351,14 +341,12 @@ class TestNewGuest(Statement):
         Case(before=[1, 10**12], after=[1, 10**12, 1], values=[[0], [0], [0]]),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n = rng.integers(1, 7)
         after = rng.integers(1, 51, size=n + 1).tolist()
         return Case(before=after[:-1], after=after, values=table(rng, n + 1, 2))
 
-    @staticmethod
-    def holds(c, paid=1, told=1, kept=1):
+    def holds(self, c, paid=1, told=1, kept=1):
         # The score ln w has the exponential w: shares are fractions.
         before = [Fraction(w, sum(c.before)) for w in c.before]
         part = Fraction(c.after[-1], sum(c.after))
@@ -407,8 +395,7 @@ class TestContextHidesShares(Statement):
         Case(values=[[0, 0], [0, 1], [0, 2], [0, 3]], shares=[Fraction(1, 4)] * 4),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         width = rng.integers(1, 4)
         size = width + rng.choice([2, 3, 4, 5], p=[0.04, 0.32, 0.32, 0.32])
         parts = rng.integers(1, 21, size=size).tolist()
@@ -417,8 +404,7 @@ class TestContextHidesShares(Statement):
             shares=[Fraction(part, sum(parts)) for part in parts],
         )
 
-    @staticmethod
-    def holds(c, zeros=1):
+    def holds(self, c, zeros=1):
         context, others = product([c.shares], c.values), list(c.shares)
         while sum(new == 0 < old for new, old in zip(others, c.shares, strict=True)) < zeros:
             heard = [j for j, share in enumerate(others) if share]
@@ -482,8 +468,7 @@ class TestScoreRank(Statement):
         r"$W_Q W_K^\top$ is $1.05\,M$ in part 3": {"made": 1.05},
     }
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         d, d_k, words = rng.integers(1, 5, size=3)
         w_query, w_key = table(rng, d, d_k, most=99), table(rng, d, d_k, most=99)
         r = rng.integers(0, min(d, d_k) + 1)
@@ -503,8 +488,7 @@ class TestScoreRank(Statement):
         ),
     )
 
-    @staticmethod
-    def holds(c, factor=1, most=1, exactly=False, table=1, made=1):
+    def holds(self, c, factor=1, most=1, exactly=False, table=1, made=1):
         form = product(c.w_query, transposed(c.w_key))
         scores = product(product(c.x, form), transposed(c.y))
         got = dot_similarity(np.array(c.x) @ np.array(c.w_query), np.array(c.y) @ np.array(c.w_key))
@@ -561,8 +545,7 @@ class TestOneMatrix(Statement):
         Case(form=[[4, 2], [2, 1]], w=[[1, 1, 0], [1, 1, 0]], x=[[1, -1]]),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         # The Laplacian of a graph is semidefinite because u L u' is a sum of squares, one for each
         # edge; no factor of it is given. Its rank is the number of nodes less that of components.
         nodes = rng.integers(2, 6)
@@ -575,8 +558,7 @@ class TestOneMatrix(Statement):
         words = rng.normal(size=(3, nodes)).tolist()
         return Case(form=form.tolist(), w=table(rng, nodes, d_k), x=words)
 
-    @staticmethod
-    def holds(c, factor=1, strict=False, most=1):
+    def holds(self, c, factor=1, strict=False, most=1):
         # If there is a W, its M has the three properties.
         made, d_k = product(c.w, transposed(c.w)), len(c.w[0])
         scores = dot_similarity(np.array(c.x) @ np.array(c.w))

@@ -115,16 +115,14 @@ class TestHiddenKeys(Statement):
         hiding([1, 0, 0], [2, 1, 1], shift=-1e4),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n = rng.integers(2, 9)
         allowed = rng.random(n) < 0.6
         allowed[rng.permutation(n)[:2]] = True, False
         powers, stand_in = rng.integers(1, 51, n), float(rng.integers(1, 51))
         return hiding(allowed, powers, stand_in, rng.uniform(-5, 5), rng.uniform(0.5, 2, n))
 
-    @staticmethod
-    def holds(c, hidden=-np.inf, each=1.0, limit=1.0, own=1.0, least=0.0):
+    def holds(self, c, hidden=-np.inf, each=1.0, limit=1.0, own=1.0, least=0.0):
         def shares(stand_in, fall=0.0):
             return softmax(np.where(c.allowed, scores - fall * c.falls, stand_in))
 
@@ -236,15 +234,13 @@ class TestPrefix(Statement):
     )
     draws = DRAWS // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T = rng.integers(1, 9)
         n, depth = rng.integers(1, (T + 1, 5))
         factor = (unscaled, scaled_by_position)[rng.integers(2)]
         return cut_after(rng.integers(10**6), T, n, depth, factor=factor)
 
-    @staticmethod
-    def holds(c, added=0, short=math.inf):
+    def holds(self, c, added=0, short=math.inf):
         def through(x, attention):
             T = len(x)
             at = np.arange(T)
@@ -334,18 +330,16 @@ class TestLastRow(Statement):
         one_layer(3, causal_mask(4), 3, value=np.ones((4, 2))),  # all values are equal
     )
 
-    @classmethod
-    def draw(cls, rng):
+    def draw(self, rng):
         Tq, Tk = rng.integers(1, 7, size=2)
         i = rng.integers(Tq)
         mask = rng.random((Tq, Tk)) < 0.7
         mask[i] = True
         if rng.random() < 0.5:
             mask, i = causal_mask(Tk), Tk - 1
-        return cls.one_layer(rng.integers(10**6), mask, i)
+        return self.one_layer(rng.integers(10**6), mask, i)
 
-    @staticmethod
-    def holds(c, no_other=False):
+    def holds(self, c, no_other=False):
         masked, free = scaled_dot_product_attention(*c.masked, mask=c.mask), heard(*c.free)
         same = np.isclose(masked, free, **CLOSE).all(axis=1)
         return same[c.i] and not (no_other and same[~c.mask.all(axis=1)].any())
@@ -380,17 +374,15 @@ class TestUnmaskedEquivariant(Statement):
         shuffled([11, *range(1, 11), 0]),
     )
 
-    @classmethod
-    def draw(cls, rng):
+    def draw(self, rng):
         order = np.arange(rng.integers(1, 9))
         i, j = rng.integers(len(order), size=2)
         order[[i, j]] = order[[j, i]]
         if rng.random() < 0.05:
             rng.shuffle(order)
-        return cls.shuffled(order, rng.integers(10**6))
+        return self.shuffled(order, rng.integers(10**6))
 
-    @staticmethod
-    def holds(c, back=False, window=None):
+    def holds(self, c, back=False, window=None):
         mask = c.mask if window is None else window_mask(len(c.x), len(c.x), window, window)
         mask = np.broadcast_to(mask, c.P.shape)
         expected = (c.P.T if back else c.P) @ heard_by(c.x, c.w, mask=mask)
@@ -447,16 +439,14 @@ class TestNoSymmetry(Statement):
         shuffle([1, 0], np.array([[1.0, 2.0], [1.0, 3.0]]), np.array([[1.0], [0.0]])),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T, width = rng.integers(2, 6), rng.integers(1, 4)
         order = rng.permutation(T)
         if (order == np.arange(T)).all():
             order = order[::-1]
         return shuffle(order, rng.normal(size=(T, width)) / 2, rng.normal(size=(width, width)))
 
-    @staticmethod
-    def holds(c, every=False, different=False, by=1e-12):
+    def holds(self, c, every=False, different=False, by=1e-12):
         stays = every or (different and len(np.unique(c.x, axis=0)) == len(c.x))
         x = c.x + (0 if stays else c.step) * drawn(7, *c.x.shape)
         output = heard_by(x, c.w, mask=causal_mask(len(x)) | (not c.masked))
@@ -520,13 +510,11 @@ class TestOrderOfThePast(Statement):
         reordered([*np.roll(range(11), 1), 11], 11),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         i = rng.integers(0, 8)
         return reordered([*rng.permutation(i), i], i, rng.integers(10**6))
 
-    @staticmethod
-    def holds(c, steps=None, left=None):
+    def holds(self, c, steps=None, left=None):
         T = len(c.x)
         bias = with_distance(T) * c.slope if steps is None else with_distance(T, steps)
         left = c.left if left is None else left
@@ -593,8 +581,7 @@ class TestTwoLayersOrder(Statement):
         ),
     )
 
-    @classmethod
-    def draw(cls, rng):
+    def draw(self, rng):
         T, width = rng.integers(2, 6), rng.integers(1, 4)
         order = np.arange(T)
         while (order == np.arange(T)).all():
@@ -602,11 +589,10 @@ class TestTwoLayersOrder(Statement):
             if T > 2 and rng.random() < 0.5:  # one that leaves the last word in its place
                 order = np.array([*rng.permutation(T - 1), T - 1])
         return through_two(
-            order, rng.normal(size=(T, width)) / 2, cls.pair(rng.integers(10**6), width)
+            order, rng.normal(size=(T, width)) / 2, self.pair(rng.integers(10**6), width)
         )
 
-    @staticmethod
-    def holds(c, every=False, different=False):
+    def holds(self, c, every=False, different=False):
         stays = every or (different and len(np.unique(c.x, axis=0)) == len(c.x))
         step = 0 if stays else c.step
         x = c.x + step * drawn(7, *c.x.shape)
@@ -699,13 +685,11 @@ class TestPadding(Statement):
     )
     draws = DRAWS // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         real = rng.random(rng.integers(1, 8)) < 0.6
         return padded_with(real, rng.integers(1, 5), rng.integers(10**6), rng.choice([0, 1, 7]))
 
-    @staticmethod
-    def holds(c, first=0, added=0, alike=math.inf):
+    def holds(self, c, first=0, added=0, alike=math.inf):
         def through(x, at, masks, attention, bias=None):
             def attend(place, query, key, value):
                 louder = c.louder(len(x))  # with the length of the text
@@ -787,15 +771,13 @@ class TestCache(Statement):
     )
     draws = DRAWS // 4
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T = rng.integers(1, 9)
         ends = np.flatnonzero(rng.random(T - 1) < 0.6) + 1
         sizes = np.diff([0, *ends, T])
         return in_pieces(sizes, rng.integers(1, 4), rng.integers(10**6))
 
-    @staticmethod
-    def fed(c, attend, period=math.inf):
+    def fed(self, c, attend, period=math.inf):
         """Return what comes out for the pieces, one after another."""
         outputs, start = [], 0
         for size in c.sizes:
@@ -804,15 +786,13 @@ class TestCache(Statement):
             start += size
         return np.vstack(outputs)
 
-    @staticmethod
-    def full(c):
+    def full(self, c):
         def attend(_, query, key, value):
             return scaled_dot_product_attention(query, key, value, causal=c.causal)
 
         return stack(c.x, np.arange(len(c.x)), c.layers, attend, c.rows)
 
-    @classmethod
-    def holds(cls, c, kept=None, period=math.inf):
+    def holds(self, c, kept=None, period=math.inf):
         kept, stores = kept or c.kept, {}
 
         def attend(place, query, key, value):
@@ -822,7 +802,7 @@ class TestCache(Statement):
             mask = np.tri(len(query), len(keys), c.offset(len(keys) - len(key)), dtype=bool)
             return heard(query, keys, values, mask=mask)
 
-        return np.allclose(cls.fed(c, attend, period), cls.full(c), **DEEP)
+        return np.allclose(self.fed(c, attend, period), self.full(c), **DEEP)
 
     def test_the_cache_of_the_library_fed_in_pieces(self):
         for case in self.searched():
@@ -915,12 +895,10 @@ class TestGenerationCost(Statement):
     hard = (generating(1, 1, 1, 1), generating(5, 2, 3, 5), generating(6, 1, 1, 1))
     draws = DRAWS // 5
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         return generating(*map(int, rng.integers(1, 5, size=4)))
 
-    @staticmethod
-    def holds(c, one=1, twice=2, both=2, values=1):
+    def holds(self, c, one=1, twice=2, both=2, values=1):
         def attend(query, keys, values, offset):
             scores = plain(c.product(query, keys.T)) / math.sqrt(c.d_k)
             shares = np.exp(scores) * np.tri(*scores.shape, offset)
@@ -1024,14 +1002,12 @@ class TestTextProbability(Statement):
     )
     draws = DRAWS // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         V, n, seed = (int(rng.integers(*ends)) for ends in ((1, 5), (0, 4), (0, 10**6)))
         made_by = from_attention if rng.random() < 0.2 else from_table
         return Case(V=V, n=n, first=int(rng.integers(V)), guesses=made_by(V, seed))
 
-    @staticmethod
-    def holds(c, ahead=math.inf):
+    def holds(self, c, ahead=math.inf):
         def probability(text):
             factors = []
             for t, row in enumerate(c.guesses(text)):
@@ -1126,8 +1102,7 @@ class TestOneCut(Statement):
         Case(model=always(a="1"), text="aa", cut=("a", "a")),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         names = ("a", "b", "ab", "ba", "aba")
         model = {}
         for last in (None, *names):
@@ -1140,8 +1115,7 @@ class TestOneCut(Statement):
             cut += (str(rng.choice(names, p=[float(p) for p in shares.values()])),)
         return Case(model=model, text="".join(cut), cut=cut)
 
-    @staticmethod
-    def holds(c, times=1.0, possible=False):
+    def holds(self, c, times=1.0, possible=False):
         p_c, p = probability(c.model, c.cut), written(c.model, c.text)
         others = [q for cut, q in spelled(c.model, c.text) if cut != c.cut and (q or possible)]
         return (
@@ -1150,8 +1124,7 @@ class TestOneCut(Statement):
             and (p_c == p) == (not others)
         )
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         p_c, p = probability(c.model, c.cut), written(c.model, c.text)
         return math.log2(p) / math.log2(p_c) if p_c < 1 else 1.0
 
@@ -1210,13 +1183,13 @@ class TestPerplexityBounds(Statement):
         Case(p=[Fraction(1, 2), Fraction(1, 2) + Fraction(1, 10**9)]),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         parts = rng.integers((1, 0), 61, size=(rng.integers(2, 9), 2))
         return Case(p=[Fraction(int(a), int(a + b)) for a, b in parts])
 
-    @staticmethod
-    def holds(c, least=1, second=1, third=1, reach=1, first=False, certain=False, strict=False):
+    def holds(
+        self, c, least=1, second=1, third=1, reach=1, first=False, certain=False, strict=False
+    ):
         n = len(c.p)
         lower, inverse = n / sum(c.p), [1 / q if q else math.inf for q in c.p]
         upper, power = sum(inverse) / n, math.prod(inverse)  # PPL to the power n, a fraction
@@ -1233,8 +1206,7 @@ class TestPerplexityBounds(Statement):
             and of_probabilities([Fraction(1, 10**6) ** n, *c.p[1:]]) > reach * 0.999_999e6
         )
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         return len(c.p) / float(sum(c.p)) / nth_root(math.prod(1 / q for q in c.p), len(c.p))
 
 

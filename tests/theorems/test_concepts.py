@@ -43,15 +43,13 @@ class TestConvexHull(Statement):
         Case(shares=np.array([1.0]), words=np.array([[1e300]]), u=np.array([-1.0])),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n, d = rng.integers(2, 8), rng.integers(1, 5)
         scores = rng.normal(scale=rng.choice([0.1, 1, 5]), size=(1, n))
         u = rng.normal(size=d)
         return Case(shares=attention_weights(scores)[0], words=rng.normal(size=(n, d)), u=u)
 
-    @staticmethod
-    def holds(c, strict=False, width=1.0):
+    def holds(self, c, strict=False, width=1.0):
         along = [math.fsum(word * c.u) for word in c.words]
         heard = math.fsum(
             math.fsum(c.shares * column) * u for column, u in zip(c.words.T, c.u, strict=True)
@@ -61,8 +59,7 @@ class TestConvexHull(Statement):
             return abs(heard - middle) < half
         return abs(heard - middle) <= half + 1e-14 * np.abs(along).max()
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         along = [math.fsum(word * c.u) for word in c.words]
         return math.fsum(c.shares * along) / max(along) if max(along) > 0 else 0.0
 
@@ -101,14 +98,12 @@ class TestAttentionHoldsOut(Statement):
         for n in (0, 1, 1000, 100_000)
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         x = rng.uniform(-2, 2, size=3)
         y = x + np.cross(x, rng.normal(size=3))  # x, and something across it
         return Case(x=x, y=y, others=np.zeros((rng.integers(0, 300), 3)))
 
-    @staticmethod
-    def holds(c, rate=1.0, words=2.0, ceiling=1.0, start=1.0, end=1.0):
+    def holds(self, c, rate=1.0, words=2.0, ceiling=1.0, start=1.0, end=1.0):
         rows = np.array([c.x, c.y, *c.others])
         heard = attention_weights(dot_similarity(rows[:1], rows))[0] @ rows
         power, n = math.exp(rate * math.fsum(c.x * c.x)), len(c.others)
@@ -123,8 +118,7 @@ class TestAttentionHoldsOut(Statement):
             and math.isclose(r(1e14 * power), end * power, rel_tol=1e-12)
         )
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         power, n = math.exp(c.x @ c.x), len(c.others)
         return (n + 2) / (2 * power + n)
 
@@ -146,8 +140,7 @@ class TestNoMutualPreference(Statement):
         r"$s_{ij} \le 0.49\,(s_{ii} + s_{jj})$": {"half": 0.49},
     }
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         words = rng.normal(size=(rng.integers(2, 7), rng.integers(1, 5)))
         words *= rng.choice([1e-3, 1.0, 1e3], size=(len(words), 1))
         return Case(words=words, scores=dot_similarity(words))
@@ -161,8 +154,7 @@ class TestNoMutualPreference(Statement):
         )
     )
 
-    @staticmethod
-    def holds(c, strict=False, half=0.5):
+    def holds(self, c, strict=False, half=0.5):
         own = c.scores.diagonal()
         apart = ~np.eye(len(own), dtype=bool)
         bound = half * (own[:, None] + own)
@@ -173,8 +165,7 @@ class TestNoMutualPreference(Statement):
             bound <= np.maximum(own[:, None], own) + rounding
         ).all()
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         own = c.scores.diagonal()
         apart = ~np.eye(len(own), dtype=bool)
         sums = (own[:, None] + own)[apart]
@@ -223,8 +214,7 @@ class TestSoftmaxMaximizes(Statement):
         Case(scores=np.array([700.0, -700.0]), temperature=0.5, other=np.array([0.5, 0.5])),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n = rng.integers(1, 7)
         other = rng.dirichlet(np.full(n, rng.choice([0.1, 1, 10])))
         scores = rng.uniform(-20, 20, size=n)
@@ -232,8 +222,7 @@ class TestSoftmaxMaximizes(Statement):
             other = 0.99 * softmax(scores) + 0.01 * other
         return Case(scores=scores, temperature=rng.uniform(0.1, 10), other=other / math.fsum(other))
 
-    @staticmethod
-    def holds(c, at=1.0, value=1.0):
+    def holds(self, c, at=1.0, value=1.0):
         def free_energy(p):
             entropy = -math.fsum(share * math.log(share) for share in p if share > 0)
             return math.fsum(p * c.scores) + c.temperature * entropy
@@ -287,14 +276,12 @@ class TestSoftmaxQuotient(Statement):
         r"$p = \operatorname{softmax}(1.05 s/\tau)$": {"sharper": 1.05},
     }
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         factor, temperature = rng.uniform(0.1, 10, size=2)
         n = rng.integers(2, 6)
         return Case(g=lambda s: factor * np.exp(s / temperature), n=n)
 
-    @staticmethod
-    def holds(c, rate=1.0, sharper=1.0):
+    def holds(self, c, rate=1.0, sharper=1.0):
         one = math.log(c.g(1.0) / c.g(0.0))
         made = c.g(0.0) * np.exp(rate * one * GRID)
         scores = GRID[: c.n]

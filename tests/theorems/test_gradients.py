@@ -147,8 +147,7 @@ class TestAttentionBackward(Statement):
     )
     draws = Statement.draws // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         Tq, Tk, d_k, d_v = rng.integers((1, 3, 1, 1), (4, 6, 3, 3))
         seed, loss = rng.integers(10**6), (linear, curved)[rng.integers(2)]
         if rng.random() < 0.5:
@@ -157,8 +156,7 @@ class TestAttentionBackward(Statement):
         roles = (Tq, d_k), (Tk, d_k), (Tk, d_v)
         return heard(mostly(rng, Tq, Tk), *roles, seed=seed, loss=loss)
 
-    @staticmethod
-    def holds(c, root=0.5, average=1.0, through_keys=1.0, only=False):
+    def holds(self, c, root=0.5, average=1.0, through_keys=1.0, only=False):
         query, key, value = roles_of(c.arrays)
         expected = differences(lambda *arrays: loss_of(c, *arrays), c.arrays)
         (output, a), mask = forward(c, *c.arrays), c.mask
@@ -221,16 +219,14 @@ class TestWhatCancels(Statement):
     )
     draws = Statement.draws // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         Tq, Tk, d_k, d_v = rng.integers((1, 2, 1, 1), (4, 5, 3, 3))
         mask, seed = mostly(rng, Tq, Tk), rng.integers(10**6)
         if rng.random() < 0.8:
             mask[:, 0] = True
         return heard(mask, (Tq, d_k), (Tk, d_k), (Tk, d_v), seed=seed)
 
-    @staticmethod
-    def holds(c, entry=1.0, last=1.0, everyone=False, share=1.0):
+    def holds(self, c, entry=1.0, last=1.0, everyone=False, share=1.0):
         query, key, value = c.arrays
         entries, rows = (np.append(np.ones(len(key) - 1), one) for one in (entry, last))
 
@@ -283,16 +279,14 @@ class TestOutputIsEnough(Statement):
     )
     draws = Statement.draws // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         Tq, Tk, size = rng.integers(1, 4), rng.integers(1, 6), rng.integers(1, 4)
         mask = mostly(rng, Tq, Tk)
         mask[~mask.any(axis=1), 0] = True
         shapes, seed = ((Tq, 2), (Tk, 2), (Tk, 3)), rng.integers(10**6)
         return heard(mask, *shapes, seed=seed, summed=mask, size=size)
 
-    @staticmethod
-    def holds(c, output=1.0, power=1.0):
+    def holds(self, c, output=1.0, power=1.0):
         query, key, value = c.arrays
         context, weights = forward(c, *c.arrays)
         a, v, d_c = map(exactly, (weights, value, c.d_output))
@@ -397,15 +391,13 @@ class TestCentralDifference(Statement):
         difference((0, 0, 0, 2, 1), -1, 3, eta=Fraction(1, 10**9)),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         numbers = [Fraction(int(n), 9) for n in rng.integers(-30, 30, size=5)]
         h, eta = Fraction(int(rng.integers(1, 60)), 20), Fraction(int(rng.integers(100)), 10)
         off = tuple(eta * int(n) / 100 for n in rng.integers(-100, 101, size=2))
         return difference(numbers, Fraction(int(rng.integers(-30, 30)), 9), h, eta, off=off)
 
-    @classmethod
-    def error(cls, c):
+    def error(self, c):
         """Return how far the difference of the computed values is off."""
         high, low = c.f(c.x + c.h) + c.off[0], c.f(c.x - c.h) + c.off[1]
         over = high - low
@@ -417,12 +409,11 @@ class TestCentralDifference(Statement):
             quotient = Fraction(float(over) / float(2 * c.h))
         return abs(quotient - c.slope(c.x))
 
-    @classmethod
-    def holds(cls, c, sixth=6.0, noise=1.0, strict=False, at=1.0, value=9.0):
+    def holds(self, c, sixth=6.0, noise=1.0, strict=False, at=1.0, value=9.0):
         def bound(h):
             return c.M * h**2 / Fraction(sixth) + Fraction(noise) * c.eta / h
 
-        error = cls.error(c)
+        error = self.error(c)
         if error > bound(c.h) or (strict and error == bound(c.h)):
             return False
         if not (c.M > 0 and c.eta > 0):
@@ -437,10 +428,9 @@ class TestCentralDifference(Statement):
             of(best) < of(best * factor) for factor in (1e-3, 0.5, 0.97, 1.03, 2, 1e3)
         ) and math.isclose(of(best), math.cbrt(value * c.M * c.eta**2) / 2, rel_tol=1e-12)
 
-    @classmethod
-    def ratio(cls, c):
+    def ratio(self, c):
         bound = c.M * c.h**2 / 6 + c.eta / c.h
-        return float(cls.error(c) / bound) if bound else 0.0
+        return float(self.error(c) / bound) if bound else 0.0
 
     def test_the_subtraction_has_to_be_exact(self):
         case = self.hypotheses["an exact subtraction"].without

@@ -93,8 +93,7 @@ class TestTwins(Statement):
         pair(twin=((100, -7), (-99, 12), (5, 5))),  # no permutation, but the same sum
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T, pairs = rng.integers(3, 7), []
         places = rng.permutation(T - 1)[: rng.integers(2, T)]
         for _ in range(rng.integers(1, 4)):
@@ -109,8 +108,7 @@ class TestTwins(Statement):
         usual = {**USUAL, "inside": places.tolist(), "asks": T - 1}
         return Case(pairs=pairs, matrix=rng.integers(-9, 10, size=(2, 2)), **usual)
 
-    @staticmethod
-    def holds(c, tilt=1, most=0.5):
+    def holds(self, c, tilt=1, most=0.5):
         answers = defaultdict(Counter)
         for sentences in c.pairs:
             outputs = []

@@ -123,15 +123,13 @@ class TestStateOfAUnion(Statement):
     )
     draws = Statement.draws // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         keys = tuple(map(int, rng.integers(-8, 9, size=rng.integers(1, 8))))
         place, query = rng.integers(0, rng.integers(1, 4), size=len(keys)), int(rng.integers(-2, 3))
         order = [tuple(map(int, np.flatnonzero(place == n))) for n in rng.permutation(4)]
         return in_places(*order, queries=(query,) * 4, keys=keys, seed=rng.integers(10**6))
 
-    @staticmethod
-    def holds(c, late=1.0, rate=1.0, lowest=-math.inf):
+    def holds(self, c, late=1.0, rate=1.0, lowest=-math.inf):
         def exact(places, query):
             return state_of([(query * c.keys[j], c.value[j]) for j in places], lowest)
 
@@ -180,8 +178,7 @@ class TestMerge(Statement):
     )
     draws = Statement.draws // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         states = []
         for _ in range(rng.integers(2, 4)):
             m, total = int(rng.integers(-8, 9)), Fraction(int(rng.integers(1, 82)), 9)
@@ -189,8 +186,7 @@ class TestMerge(Statement):
             states.append(EMPTY if empty else (m, total, tuple(fractions(rng, 2))))
         return Case(states=states)
 
-    @staticmethod
-    def holds(c, late=1.0, rate=1.0, lowest=-math.inf):
+    def holds(self, c, late=1.0, rate=1.0, lowest=-math.inf):
         merge = functools.partial(merged, late=late, rate=rate)
 
         def groupings(line, merge):
@@ -392,8 +388,7 @@ class TestRounding(Statement):
         run([[1.0]], [[5.0]], [[7.0]]),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n, tile = int(rng.integers(1, 60)), int(rng.choice([1, 4, 16, 100]))
         of = {"adding": list(ADDING), "folding": FOLDING, "merging": MERGING, "tree": (False, True)}
         chosen = {name: values[rng.integers(len(values))] for name, values in of.items()}
@@ -406,12 +401,10 @@ class TestRounding(Statement):
         cap = rng.choice([None, None, 0.5, 7.0])
         return run(*arrays, Kernel(tile=tile, **chosen, **how), soft_cap=cap, **options)
 
-    @staticmethod
-    def holds(c, **changed):  # as they are named in `bound`
+    def holds(self, c, **changed):  # as they are named in `bound`
         return (off(c) <= limits(c, **changed)).all()
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         limit = limits(c)
         return float((off(c) / np.where(limit, limit, 1)).max())
 
@@ -570,16 +563,14 @@ class TestAttentionCost(Statement):
     )
     draws = Statement.draws // 4
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         kind = rng.choice(["", "whole", "causal", "cached"], p=[0.3, 0.5, 0.07, 0.13])
         Tq, Tk, groups, g, d_k, d_v, d_model, L = map(int, rng.integers(1, 4, size=8))
         masks = {"whole": np.ones((Tq, Tk)), "causal": np.tri(Tk), "cached": np.ones((1, Tk))}
         mask = masks.get(kind, rng.random((Tq, Tk)) < 0.6)
         return layer(mask, kind, groups * g, g, d_k=d_k, d_v=d_v, d_model=d_model, L=L)
 
-    @staticmethod
-    def holds(c, pairs=1.0, half=False, heads=1.0, groups=1.0, kept=1.0):
+    def holds(self, c, pairs=1.0, half=False, heads=1.0, groups=1.0, kept=1.0):
         (Tq, Tk), widths, share = c.mask.shape, c.d_k + c.d_v, c.h / c.g
         key_heads = math.ceil(share) if c.shares else c.h
         reads = np.arange(c.h) // (c.g if c.shares else 1)
@@ -662,12 +653,10 @@ class TestIntensity(Statement):
         meeting(2, 300, 1, 1, heads=3),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         return meeting(*map(int, rng.integers(1, 5, size=5)))
 
-    @staticmethod
-    def holds(c, keys=1.0, queries=2.0, fewest=2.0, limit=2.0):
+    def holds(self, c, keys=1.0, queries=2.0, fewest=2.0, limit=2.0):
         query = numbers(c.heads, c.rows, c.d_k)
         key, value = numbers(1, c.n, c.d_k), numbers(1, c.n, c.d_v)
         moved, before, every = 0, Number.products, [0] * c.heads

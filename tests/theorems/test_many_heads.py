@@ -96,8 +96,7 @@ class TestOneMixture(Statement):
         two_pieces([-3, -1], [-1, -3], [0.5, 0.5]),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T, d_u, d_w = rng.integers(2, 7), *rng.integers(1, 4, size=2)
         u, w = rng.normal(size=(T, d_u)), rng.normal(size=(T, d_w))
         f, g = rng.normal(size=d_u), rng.normal(size=d_w)
@@ -108,23 +107,20 @@ class TestOneMixture(Statement):
             u=u, w=w, a=a, f=lambda piece: piece @ f, g=lambda piece: piece @ g, choose=sharp
         )
 
-    @staticmethod
-    def mixed(weights, pieces):
+    def mixed(self, weights, pieces):
         return np.array([math.fsum(weights * column) for column in pieces.T])
 
-    @classmethod
-    def sides(cls, c):
+    def sides(self, c):
         """Return f + g for the one head, and its bound."""
         both = zip(c.u, c.w, strict=True)
-        return c.f(cls.mixed(c.a, c.u)) + c.g(cls.mixed(c.a, c.w)), max(
+        return c.f(self.mixed(c.a, c.u)) + c.g(self.mixed(c.a, c.w)), max(
             c.f(u) + c.g(w) for u, w in both
         )
 
-    @classmethod
-    def holds(cls, c, most=1.0, top=1.0, strict=False):
-        one, bound = cls.sides(c)
+    def holds(self, c, most=1.0, top=1.0, strict=False):
+        one, bound = self.sides(c)
         T = len(c.a)
-        apart = [cls.mixed(c.choose(best(*of)[0], T), of[1]) for of in ((c.f, c.u), (c.g, c.w))]
+        apart = [self.mixed(c.choose(best(*of)[0], T), of[1]) for of in ((c.f, c.u), (c.g, c.w))]
         highest = max(map(c.f, c.u)) + max(map(c.g, c.w))
         alike = np.concatenate([c.a @ c.u, c.a @ c.w])  # two heads with the same weights
         return (
@@ -134,9 +130,8 @@ class TestOneMixture(Statement):
             and math.isclose(c.f(apart[0]) + c.g(apart[1]), highest, rel_tol=1e-9)
         )
 
-    @classmethod
-    def ratio(cls, c):
-        one, bound = cls.sides(c)
+    def ratio(self, c):
+        one, bound = self.sides(c)
         return one / bound if bound > 0 else 0.0
 
 
@@ -180,15 +175,13 @@ class TestSumOverHeads(Statement):
         )
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         heads, d_k, d_v = rng.integers(1, 5), *rng.integers(1, 4, size=2)
         order = tuple(rng.permutation(heads).tolist())
         seed, T, r = rng.integers(10**6), rng.integers(1, 6), min(heads * d_v, 6)
         return Case(seed=seed, T=T, d_k=d_k, d_v=d_v, orders=[order] * 4, r=r)
 
-    @staticmethod
-    def holds(c, factor=1.0, most=1.0, full=False):
+    def holds(self, c, factor=1.0, most=1.0, full=False):
         d_model, heads, widths = 6, len(c.orders[0]), (c.d_k, c.d_k, c.d_v)
         shapes = [(d_model, heads * width) for width in widths]
         x, *w, w_output = normals((c.T, d_model), *shapes, shapes[2][::-1], seed=c.seed)
@@ -278,14 +271,12 @@ class TestHeadCost(Statement):
         for T, d in ((1, 1), (12, 1), (1, 12), (9, 8))
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T, heads, width = rng.integers(1, [13, 9, 5]).tolist()
         d = heads * width
         return Case(T=T, d_model=d, heads=heads, d_k=width, d_v=width, d_output=d, by=Counted)
 
-    @staticmethod
-    def holds(c, projected=4, attended=2, scored=1):
+    def holds(self, c, projected=4, attended=2, scored=1):
         count, scored_entries = {"multiplications": 0}, 0
         widths = [c.heads * width for width in (c.d_k, c.d_k, c.d_v)]
         shapes = [(c.d_model, width) for width in widths]

@@ -130,8 +130,7 @@ class TestVarianceOfADotProduct(Statement):
         meet(every(COIN, 2), [[0, 0]]),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         width = rng.integers(1, 4)
         free = every(centered(some(rng)), width)
         if rng.random() < 0.3:
@@ -141,8 +140,7 @@ class TestVarianceOfADotProduct(Statement):
             sides[1] = every(centered(some(rng)), width)
         return meet(*(sides if rng.random() < 0.5 else sides[::-1]))
 
-    @staticmethod
-    def holds(c, factor=1, power=0.5):
+    def holds(self, c, factor=1, power=0.5):
         products, width = (c.q * c.k).sum(axis=1), c.q.shape[1]
         both = average(variances(c.q)) * average(variances(c.k))
         scaled = variance(products) / width ** (2 * power)
@@ -196,13 +194,11 @@ class TestMeansThatAreNotZero(Statement):
         Case(q=every(COIN, 3), k=every(COIN, 3)),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         width = rng.integers(1, 4)
         return Case(q=every(some(rng), width), k=every(some(rng), width))
 
-    @staticmethod
-    def holds(c, own=1, within=1, between=1, middle=1):
+    def holds(self, c, own=1, within=1, between=1, middle=1):
         rows, width = c.q @ c.k.T, c.q.shape[1]
         (m, v), (n, w) = ((average(means(x)), average(variances(x))) for x in (c.q, c.k))
         inside, across = width * w * (own * v + within * m**2), width * v * between * n**2
@@ -266,15 +262,13 @@ class TestRowsShareAQuery(Statement):
         row([[1, 2]], every([0], 2)),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         width = rng.integers(1, 3)
         queries = rng.integers(-4, 5, size=(rng.integers(1, 5), width))
         keys = [every(centered(some(rng)), width), turned(np.eye(width, dtype=int)[0])]
         return row(queries, keys[rng.integers(2)])
 
-    @staticmethod
-    def holds(c, own=1, power=2, squares=1):
+    def holds(self, c, own=1, power=2, squares=1):
         scores = [(c.q * k).sum(axis=1) for k in (c.k0, c.k1)]
         sigma, lengths = average(variances(c.k0) + variances(c.k1)), (c.q**2).sum(axis=1)
         return (
@@ -340,15 +334,13 @@ class TestScoresOfFreshWeights(Statement):
         fresh([3], [-3], *together(*[every(COIN, 2)] * 2)),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         words, width = ((2, 2), (2, 1), (1, 2), (1, 1))[rng.integers(4)]
         values = centered(some(rng)) if words * width < 4 else COIN * rng.integers(1, 5)
         x, y = rng.integers(-4, 5, size=(2, words))
         return fresh(x, y, *together(*[every(values, words * width)] * 2))
 
-    @staticmethod
-    def holds(c, query=1, key=1, scaled=1):
+    def holds(self, c, query=1, key=1, scaled=1):
         q, k = (np.einsum("m,nmi->ni", x, w) for x, w in ((c.x, c.w_q), (c.y, c.w_k)))
         sigma = average(variances(c.entries))
         x2, y2 = int(c.x @ c.x), int(c.y @ c.y)
@@ -402,12 +394,10 @@ class TestSoftmaxJacobian(Statement):
         Case(scores=np.array(s)) for s in ([3.0], [0.0, 0.0], [0.0, 40.0], [-700.0, 0.0, 700.0])
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         return Case(scores=rng.uniform(-8, 8, size=rng.integers(2, 6)))
 
-    @staticmethod
-    def holds(c, other=1.0, own=1.0):
+    def holds(self, c, other=1.0, own=1.0):
         with mpmath.workdps(60):
             step, n = mpmath.mpf(10) ** -20, len(c.scores)
 
@@ -460,14 +450,12 @@ class TestBoundsOnTheJacobian(Statement):
         Case(p=np.array([1 - 2**-20, 2**-20])),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n = rng.integers(3, 8)
         p = softmax(rng.normal(scale=rng.choice([0.1, 1, 5, 20]), size=n))
         return Case(p=p / math.fsum(p))
 
-    @staticmethod
-    def holds(c, entry=1, low=1, high=2, half=0.5, above=False, below=False):
+    def holds(self, c, entry=1, low=1, high=2, half=0.5, above=False, below=False):
         J, m = jacobian(c.p), (c.p * (1 - c.p)).max()
         norm = np.linalg.norm(J, 2)
         return (
@@ -478,8 +466,7 @@ class TestBoundsOnTheJacobian(Statement):
             and (not below or norm < 2 * m - 1e-15)
         )
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         m = (c.p * (1 - c.p)).max()
         return float(np.linalg.norm(jacobian(c.p), 2) / (2 * m)) if m > 1e-12 else 0.0
 
@@ -531,8 +518,7 @@ class TestSaturation(Statement):
         Case(scores=np.array([0.2, 0.1, 0.1]), word=0, lead=0.05, alone=True),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         scores = rng.choice([0.1, 1, 5]) * rng.normal(size=rng.integers(2, 30)).round(3)
         word = int(scores.argmax())
         if alone := rng.random() < 0.95:
@@ -542,8 +528,7 @@ class TestSaturation(Statement):
         lead = np.sort(scores)[-2:] @ [-1, 1] * rng.choice([0, 0.5, 1])
         return Case(scores=scores, word=word, lead=lead, alone=alone)
 
-    @staticmethod
-    def holds(c, norm=2, left=1, rate=1, own=1, strict=False):
+    def holds(self, c, norm=2, left=1, rate=1, own=1, strict=False):
         p = softmax(c.scores)
         J, w = jacobian(p), c.word
         eps = math.fsum(np.delete(p, w))
@@ -557,8 +542,7 @@ class TestSaturation(Statement):
             and (not c.alone or late.max() < 1e-100)
         )
 
-    @staticmethod
-    def ratio(c):
+    def ratio(self, c):
         p = softmax(c.scores)
         return float(np.linalg.norm(jacobian(p), 2) / (2 * np.delete(p, c.word).sum()))
 
@@ -636,12 +620,10 @@ class TestUnscaledGradient(Statement):
     hard = tuple(Case(d=d, n=n, spread=1.0, own=False) for n in (2, 8) for d in (10**4, 10**8))
     draws = 4
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         return Case(d=int(10 ** rng.uniform(4, 8)), n=rng.integers(2, 7), spread=1.0, own=False)
 
-    @staticmethod
-    def holds(c, largest=1.0, flat=1.0, power=0.5):
+    def holds(self, c, largest=1.0, flat=1.0, power=0.5):
         place = c.d, c.n, c.spread, c.own
         unscaled, _, counts = gradients(*place, power=0, near=not c.own)
         scaled, at_z, _ = gradients(*place, power=power, near=False)
@@ -703,16 +685,14 @@ class TestSampleVarianceOfScores(Statement):
         ),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         n = rng.integers(1, 5)
         scores = every(some(rng), n)
         if rng.random() < 0.3:
             scores = turned(np.eye(n, dtype=int)[0] * rng.integers(1, 5)) + rng.integers(-4, 5)
         return Case(scores=scores)
 
-    @staticmethod
-    def holds(c, less=1, number=1, factor=1):
+    def holds(self, c, less=1, number=1, factor=1):
         n = c.scores.shape[1]
         squares = n * (c.scores**2).sum(axis=1) - c.scores.sum(axis=1) ** 2
         expected = factor * (1 - less / (number * Fraction(n))) * average(variances(c.scores))
@@ -764,26 +744,23 @@ class TestAlignedScores(Statement):
         Case(q=every([-2, 0, 0, 2], 1), k=np.ones((4, 1), dtype=int), delta=Fraction(2)),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         pairs, width = rng.integers(-4, 5, size=(rng.integers(2, 5), 2)), rng.integers(1, 4)
         pairs[0] = 1, 5  # so that the mean of the products is seldom 0
         pick = every(range(len(pairs)), width)
         return Case(q=pairs[pick, 0], k=pairs[pick, 1], delta=Fraction(int(rng.integers(1, 30)), 4))
 
-    @staticmethod
-    def sides(c, far=1):
+    def sides(self, c, far=1):
         """Return the probability of part 1 and the bound on it."""
         terms, width = c.q * c.k, c.q.shape[1]
         off = terms.sum(axis=1) * len(terms) - terms.sum()
         away = abs(off) * c.delta.denominator >= far * c.delta.numerator * width * len(terms)
         return mean(away), average(variances(terms)) / (width * c.delta**2)
 
-    @classmethod
-    def holds(cls, c, signal=1, noise=1, power=1, chebyshev=1, far=1, strict=False):
+    def holds(self, c, signal=1, noise=1, power=1, chebyshev=1, far=1, strict=False):
         terms, width = c.q * c.k, c.q.shape[1]
         rho, v, products = average(means(terms)), average(variances(terms)), terms.sum(axis=1)
-        share, bound = cls.sides(c, far)
+        share, bound = self.sides(c, far)
         return (
             mean(products) == signal * rho * width
             and variance(products) == noise * v * width
@@ -791,9 +768,8 @@ class TestAlignedScores(Statement):
             and (share < bound if strict else share <= chebyshev * bound)
         )
 
-    @classmethod
-    def ratio(cls, c):
-        share, bound = cls.sides(c)
+    def ratio(self, c):
+        share, bound = self.sides(c)
         return float(share / bound) if bound else 0.0
 
 
@@ -862,8 +838,7 @@ class TestVarianceOfACosine(Statement):
         meet(every(COIN, 3), every(COIN, 3), entries=True),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         width = rng.integers(1, 4)
         keys = rng.integers(1, 5, size=(rng.integers(1, 3), width)) * rng.choice(COIN, size=width)
         if rng.random() < 0.2:
@@ -871,8 +846,7 @@ class TestVarianceOfACosine(Statement):
         sizes = rng.integers(1, 6, size=rng.integers(1, 3))
         return meet(every([*sizes, *-sizes], width), keys, entries=True)
 
-    @staticmethod
-    def holds(c, square=1.0, power=1.0, spread=1.0, entry=1.0):
+    def holds(self, c, square=1.0, power=1.0, spread=1.0, entry=1.0):
         width = c.q.shape[1]
         cosines = (directions(c.q) * directions(c.k)).sum(axis=1)
         return (

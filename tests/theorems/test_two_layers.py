@@ -72,32 +72,28 @@ class TestInductionHeadCopies(Statement):
     )
     draws = DRAWS // 4
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         text = rng.integers(1, 7, size=rng.integers(2, 8)).tolist()
         text[-1] = text[rng.integers(len(text) - 1)]
         return Case(text=(0, *text), scale=float(rng.choice([0.7, 1, 2, 3, 5, 10])))
 
-    @staticmethod
-    def leak(c):
+    def leak(self, c):
         """Return what the others get, and the bound on it without its parts T - 1 and 1."""
         after = set(followers(c.text))
         others = (vote for token, vote in enumerate(votes(c.text, c.scale)) if token not in after)
         g = mp50.mpf(c.scale)
         return mp50.fsum(others), g * (1 - 6 * mp50.exp(-g))
 
-    @classmethod
-    def holds(cls, c, factor=1.0, rate=1.0, alike=False):
-        after, (lost, exponent) = followers(c.text), cls.leak(c)
+    def holds(self, c, factor=1.0, rate=1.0, alike=False):
+        after, (lost, exponent) = followers(c.text), self.leak(c)
         ever = sorted(set(after)) if alike else after
         return lost <= factor * (len(c.text) - 1) * mp50.exp(-rate * exponent) and all(
             ever and abs(vote - mp50.mpf(ever.count(token)) / len(ever)) < 1e-15
             for token, vote in enumerate(votes(c.text, 50))
         )
 
-    @classmethod
-    def ratio(cls, c):
-        lost, exponent = cls.leak(c)
+    def ratio(self, c):
+        lost, exponent = self.leak(c)
         return float(lost * mp50.exp(exponent) / (len(c.text) - 1))
 
     def test_a_token_that_is_new_is_followed_by_everything(self):
@@ -146,15 +142,13 @@ class TestOneLayerWithoutPositions(Statement):
     neighbors = {"also if the first position is 1 % louder": {"loud": 1.01}}
     hard = (text_of_five(order=(0, 1, 2, 3, 4)), text_of_five(order=(3, 2, 1, 0, 4), heads=4))
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T = rng.integers(2, 8)
         order = [*rng.permutation(T - 1).tolist(), T - 1]
         heads, seed = int(rng.choice([1, 2, 4])), rng.integers(10**6)
         return text_of_five(order=order, T=T, heads=heads, seed=seed)
 
-    @staticmethod
-    def holds(c, loud=1.0):
+    def holds(self, c, loud=1.0):
         x, place, bias, *matrices = normals(
             (c.T + 1, 4), (c.T, 4), (c.T, c.T), *[(4, 4)] * 4, seed=c.seed
         )
@@ -276,15 +270,13 @@ class TestOneHeadOneLayer(Statement):
         usual(one_head(THREE, SIGNS)),  # right on three
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         exponentials = [[round(math.exp(s)) for s in row] for row in rng.uniform(0, 12, (5, 4))]
         values, rest = rng.integers(-99, 100, (5, 4)).tolist(), int(rng.integers(-99, 100))
         seen = np.flatnonzero(rng.random(5) < 0.8).tolist() or [4]
         return usual(one_head(exponentials, values, rest, seen))
 
-    @staticmethod
-    def holds(c, texts=FOUR, wrong=1, strict=False):
+    def holds(self, c, texts=FOUR, wrong=1, strict=False):
         signs = []
         for text in texts:
             read = "".join(c.words["abcx".index(word)] for word in text)

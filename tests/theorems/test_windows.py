@@ -64,41 +64,37 @@ class TestWindowsReach(Statement):
     )
     draws = Statement.draws // 4
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         windows = rng.integers(0, 3, size=rng.integers(1, 5))
         if rng.random() < 0.5:
             windows[:] = windows[0]
         first, seed = rng.random() < 0.08, rng.integers(10**6)
         return in_windows(tuple(map(int, windows)), first=first, seed=seed)
 
-    @classmethod
-    def stack(cls, c, x, word):
+    def stack(self, c, x, word):
         """Return x through a layer per window, each with row maps, sums and two heads."""
         for n, left in enumerate(c.windows):
-            mask = cls.mask(c, left, word)
+            mask = self.mask(c, left, word)
             heads = [self_attention(x, *matrices((c.seed, n, h)), mask=mask) for h in (0, 1)]
             x = np.tanh(x + heads[0] - heads[1])
             x = x - x.mean(axis=0) if c.mixes else x
         return x
 
-    @staticmethod
-    def mask(c, left, word):
+    def mask(self, c, left, word):
         mask = window_mask(len(c.x), len(c.x), left, c.ahead)
         mask[word:, word] |= c.first
         mask[0] |= c.everyone
         return mask
 
-    @classmethod
-    def holds(cls, c, reach=1.0, kept=True, word=0, power=1.0):
+    def holds(self, c, reach=1.0, kept=True, word=0, power=1.0):
         T, r = len(c.x), sum(c.windows)
         allowed = window_mask(T, T, math.floor(reach * r), 0)
         allowed[word:, word] |= c.first and kept
-        before, moved = cls.stack(c, c.x, word), np.zeros((T, T), bool)
+        before, moved = self.stack(c, c.x, word), np.zeros((T, T), bool)
         for j in range(T):
             x = c.x.copy()
             x[j] += 1
-            moved[:, j] = (cls.stack(c, x, word) != before).any(axis=1)
+            moved[:, j] = (self.stack(c, x, word) != before).any(axis=1)
         if (moved & ~allowed).any():
             return False
         if c.first:
@@ -106,7 +102,7 @@ class TestWindowsReach(Statement):
         shares, query = np.eye(T), np.ones((T, 1))
         key = c.lean * np.arange(T)[:, np.newaxis]
         for left in c.windows:
-            shares = scaled_dot_product_attention(query, key, shares, mask=cls.mask(c, left, 0))
+            shares = scaled_dot_product_attention(query, key, shares, mask=self.mask(c, left, 0))
         expected = math.prod(w + 1 for w in c.windows) ** -power
         return np.allclose(shares.diagonal(-r), expected, rtol=1e-12, atol=0)
 
@@ -154,15 +150,13 @@ class TestPrefixMask(Statement):
     )
     draws = Statement.draws // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T = rng.integers(2, 9)
         p = rng.integers(1, T + 1)
         n, seed = rng.integers(p, T + 1), rng.integers(10**6)
         return of_a_prefix(p, n, x=rng.normal(size=(T, 3)), seed=seed)
 
-    @staticmethod
-    def deep(c, x):
+    def deep(self, c, x):
         T = len(x)
         mask = causal_mask(T) | (np.arange(T) < c.p) | (not c.masked)
         for layer in range(3):
@@ -172,12 +166,11 @@ class TestPrefixMask(Statement):
             x = x - x.mean(axis=0) if c.mixes else x
         return x
 
-    @classmethod
-    def holds(cls, c, least=1.0, always=False):
-        whole = cls.deep(c, c.x)
+    def holds(self, c, least=1.0, always=False):
+        whole = self.deep(c, c.x)
 
         def alike(n):
-            return np.allclose(whole[:n], cls.deep(c, c.x[:n]), rtol=1e-9, atol=1e-10)
+            return np.allclose(whole[:n], self.deep(c, c.x[:n]), rtol=1e-9, atol=1e-10)
 
         within = range(1, c.p)
         return (

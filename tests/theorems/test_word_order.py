@@ -100,8 +100,7 @@ class TestMovesAlong(Statement):
     )
     draws = DRAWS // 2
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         order = np.arange(5)
         if rng.random() < 0.05:
             order = rng.permutation(5)
@@ -113,8 +112,7 @@ class TestMovesAlong(Statement):
             return moved(seed, order, np.tile(rng.random(5) < 0.9, (5, 1)), bias, padding=padding)
         return moved(seed, order, rng.random((5, 5)) < rng.choice([0.95, 1]), bias)
 
-    @staticmethod
-    def holds(c, strength=1.0, stays=False, back=False):
+    def holds(self, c, strength=1.0, stays=False, back=False):
         x, mask = drawn(c.seed, 5, 4), c.moved_mask.copy()
         if stays:
             mask[0, 1] = c.mask[0, 1]
@@ -170,13 +168,11 @@ class TestMaskAlone(Statement):
     hard = (marked(1), marked(2), marked(100), marked(9, scores=-1e4))
     draws = DRAWS // 4
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         length = rng.integers(1, 9)
         return marked(length, seed=rng.integers(10**6), scores=rng.normal(scale=10))
 
-    @staticmethod
-    def holds(c, first=1.0, power=1.0, apart=1.0):
+    def holds(self, c, first=1.0, power=1.0, apart=1.0):
         length = len(c.words)
         x = c.words * np.linspace(1, apart, length)[:, np.newaxis] + c.places
         back = np.subtract.outer(np.arange(length), np.arange(length))
@@ -231,12 +227,10 @@ class TestShiftIsRotation(Statement):
     )
     draws = DRAWS // 4
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         return Case(pairs=rng.integers(1, 6), at=rng.integers(30, 90, 2), h=rng.integers(-30, 31))
 
-    @staticmethod
-    def holds(c, angle=1.0, apart=1.0, length=2.0, stretch=1.0):
+    def holds(self, c, angle=1.0, apart=1.0, length=2.0, stretch=1.0):
         P, omega = sinusoidal_encoding(2100, 2 * c.pairs), frequencies(c.pairs)
         U = turn(angle * c.h * omega)
         i, j = c.at
@@ -297,16 +291,14 @@ class TestRotary(Statement):
         rotated([1, 2, 0, 1], [2, 1, 1, 0], (10_000, 10_001), np.array([0.0, 2.5])),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         pairs, at = rng.integers(1, 5), np.sort(rng.integers(-50, 50, size=2))
         at = at if rng.random() < 0.04 else at[::-1]  # as under a causal mask
         omega = frequencies(pairs) if rng.random() < 0.7 else rng.normal(size=pairs)
         q, k = rng.normal(size=(2, 2 * pairs))
         return rotated(q, k, at, omega, interleaved=bool(rng.integers(2)))
 
-    @staticmethod
-    def holds(c, length=1.0, distance=False, speed=1.0, phase=1.0):
+    def holds(self, c, length=1.0, distance=False, speed=1.0, phase=1.0):
         (i, j), half = map(float, c.at), len(c.omega)
         pairs = [slice(0, half), slice(half, None)]
         if c.interleaved:
@@ -376,15 +368,13 @@ class TestTwoLayouts(Statement):
         layouts(2, 1),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         # A sort of two or of four columns is its own inverse.
         pairs = rng.integers(1, 3) if rng.random() < 0.95 else rng.integers(3, 6)
         base, at = rng.uniform(2, 1e5), rng.integers(-50, 50, size=4)
         return layouts(rng.integers(10**6), pairs, base=base, other_base=base, at=at)
 
-    @staticmethod
-    def holds(c, speed=1.0, back=False, base=1.0, first=1.0):
+    def holds(self, c, speed=1.0, back=False, base=1.0, first=1.0):
         width, sort = len(c.sort), np.argsort(c.sort) if back else c.sort
         x, w = drawn(c.seed, 4, 6), drawn(c.seed + 1, 2, 6, 2 * width)
         columns = {
@@ -458,24 +448,20 @@ class TestLinearBias(Statement):
         far_away(1.0, m=2.0, D=50, T=9),
     )
 
-    @staticmethod
-    def draw(rng):
+    def draw(self, rng):
         T, spread = rng.integers(1, 300), rng.uniform(0, 5)
         drawn = {"scores": rng.uniform(0, spread, size=T), "spread": spread}
         m = 2.0 ** -rng.integers(0, 9)
         return far_away(0.0, m=m, D=rng.integers(0, 80), T=T, **drawn)
 
-    @staticmethod
-    def share(c):
+    def share(self, c):
         weights = attention_weights([c.scores - c.cost * c.back])[0]
         return math.fsum(weights[abs(c.back) >= c.D])
 
-    @classmethod
-    def holds(cls, c, scores=1.0, bias=1.0, factor=1.0, strict=False):
+    def holds(self, c, scores=1.0, bias=1.0, factor=1.0, strict=False):
         bound = factor * math.exp(scores * c.spread - bias * c.m * c.D)
-        share = cls.share(c)
+        share = self.share(c)
         return share < bound * (1 - 1e-12) if strict else share <= bound * (1 + 1e-12)
 
-    @classmethod
-    def ratio(cls, c):
-        return cls.share(c) / math.exp(c.spread - c.m * c.D)
+    def ratio(self, c):
+        return self.share(c) / math.exp(c.spread - c.m * c.D)
