@@ -40,6 +40,9 @@ def test_the_lines_for_pytest_run(tmp_path, text, code, verdict):
     assert done.returncode == code, done.stdout
     assert "PASSED test_mine.py::test_attention[SA016-1]" in done.stdout
     assert f"{verdict} test_mine.py::test_attention[SA016-2]" in done.stdout
+    plain = [call.without_capabilities().kwargs.keys() for call in calls()]
+    assert f" {sum(bool(taken - {'mask', 'causal'}) for taken in plain)} skipped" in done.stdout
+    assert "my_attention takes no bias" in done.stdout
 
 
 def test_there_are_five_beside_the_import_of_the_function():

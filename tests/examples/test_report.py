@@ -1,8 +1,6 @@
 """What is said of a function when all calls are put together, and the adapters that need NumPy."""
 
 import json
-import subprocess
-import sys
 import unittest
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -10,7 +8,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from derivations.documents import ROOT
 from selfattn_ref import repeat_key_value_heads
 from selfattn_ref import scaled_dot_product_attention as attend
 from selfattn_ref.worked_examples import adapters, calls, load, report
@@ -207,34 +204,3 @@ class TestAdapters:
         assert np.array_equal(mine(1, 2, 3, grouped_heads=True), 2)
         with pytest.raises(unittest.SkipTest, match="window has a value, and needs a keyword"):
             mine(1, 2, 3, window=(1, 2))
-
-
-PYTEST = """
-import pytest
-from selfattn_ref import worked_examples
-from mine import my_attention
-
-@pytest.mark.parametrize("call", worked_examples.calls(), ids=str)
-def test_attention(call):
-    call.test(my_attention)
-"""
-MINE = """
-from selfattn_ref import scaled_dot_product_attention
-
-def my_attention(query, key, value, *, mask=None, scale=None):
-    return scaled_dot_product_attention(query, key, key, mask=mask, scale=scale)
-"""
-
-
-def test_a_few_lines_of_pytest_ask_each_call_under_its_id(tmp_path):
-    (tmp_path / "mine.py").write_text(MINE, "utf-8")
-    (tmp_path / "test_mine.py").write_text(PYTEST, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "--tb=no"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-    )
-    assert "PASSED test_mine.py::test_attention[SA006-1]" in done.stdout  # its values are its keys
-    assert "FAILED test_mine.py::test_attention[SA016-1]" in done.stdout
-    skipped = sum(bool(c.without_capabilities().kwargs.keys() - {"mask", "scale"}) for c in CALLS)
-    assert f" {skipped} skipped" in done.stdout
-    assert "my_attention takes no causal" in done.stdout

@@ -152,8 +152,7 @@ class TestTheCatalog:
         assert repr(slip) == f"{slip.id}: {slip.effect}"
 
     def test_no_two_say_the_same(self):
-        for texts in ([s.effect for s in slips.SLIPS.values()], list(slips.SLIPS)):
-            assert len(set(texts)) == len(texts)
+        assert len({slip.effect for slip in slips.SLIPS.values()}) == len(slips.SLIPS)
 
     def test_no_two_do_the_same(self):
         for one, other in itertools.combinations(slips.SLIPS.values(), 2):
@@ -284,21 +283,6 @@ class TestDescriptions:
     def test_each_number_is_in_the_code(self):
         found = {name: no_literals(slip) for name, slip in slips.SLIPS.items()}
         assert {name: one for name, one in found.items() if one} == NOT_LITERAL
-
-    @pytest.mark.parametrize(
-        "name, old, new",
-        [
-            ("epsilon-in-the-denominator", "10⁻⁶", "10⁻⁹"),
-            ("sentinel-too-small", "−100 ", "100 "),
-            ("maximum-clamped", "50,000", "5,000"),
-            ("sum-in-float16", "float16", "float32"),
-            ("diagonal-tile-not-masked", "two keys", "three keys"),
-        ],
-    )
-    def test_a_number_that_changed_is_found(self, name, old, new):
-        slip = slips.SLIPS[name]
-        said = {part: getattr(slip, part).replace(old, new) for part in ("effect", "note")}
-        assert no_literals(replace(slip, **said)) > NOT_LITERAL.get(name, set())
 
 
 class TestAccusations:

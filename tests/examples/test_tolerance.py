@@ -283,13 +283,6 @@ class TestPrecisionFaults:
         for name, fault in faults.items():
             seen = [call for call in plain if self.differs(call, Kernel(**fault), dtype)]
             assert seen, name
-            print(
-                name,
-                len(seen),
-                seen[0].example,
-                len(plain),
-                {c.example for c in seen} if len(seen) < 9 else "",
-            )
         assert not any(self.differs(call, Kernel(), dtype) for call in plain)
 
     def differs(self, call, kernel, dtype):

@@ -29,10 +29,6 @@ def bare(q, k, v, /):
     return right(q, k, v)
 
 
-def scaled(q, k, v, *, scale):
-    return right(q, k, v, scale=scale)
-
-
 def gradients(query, key, value, d_output, **keywords):
     return tuple(scaled_dot_product_attention_vjp(query, key, value, d_output, **keywords))
 
