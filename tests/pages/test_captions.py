@@ -356,37 +356,6 @@ def test_what_draws_no_numbers_is_there():
 
 
 @pytest.mark.parametrize(
-    "claim, noticed",
-    [
-        ("rise.argmax() == 2", True),
-        ("rise.sum() == 6 and (rise > 0).all()", False),
-        ("True", False),
-        ("level == 4", False),
-    ],
-)
-def test_an_assertion_that_says_too_little_is_found(claim, noticed):
-    page = """
-```{code-cell} python
-import numpy as np
-rise = np.array([1, 2, 3])
-```
-
-```{code-cell} python
----
-mystnb:
-  figure:
-    name: fig-rise
----
-level = 4
-assert CLAIM
-charts.charts(rise, alt=f"It ends at level {level}.")
-```
-"""
-    ((_, found),) = figures_of(page.replace("CLAIM", claim))
-    assert found == {"rise": noticed}
-
-
-@pytest.mark.parametrize(
     "drawing, found",
     [
         ("charts.charts(list(rise))", []),

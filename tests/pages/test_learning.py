@@ -33,13 +33,3 @@ class TestTraining:
         for name in ("data", "held_out"):  # and no answer is near to being another
             answers = page["listen"](weights, *page[name][:3])[-1] @ weights[-1]
             assert np.abs(answers).min() > 1e-3
-
-    def test_steps_without_a_limit_would_not_pass(self, page, monkeypatch):
-        def far(weights, slopes, *_):
-            for weight, slope in zip(weights, slopes, strict=True):
-                weight -= 4 * slope
-
-        monkeypatch.setitem(page, "move", far)
-        losses = page["train"](1, page["data"])[1]
-        moved = page["data"][0] * (1 + 1e-15), *page["data"][1:]
-        assert np.abs(np.subtract(page["train"](1, moved)[1], losses)).max() > 1e-6

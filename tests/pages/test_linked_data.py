@@ -42,12 +42,6 @@ class TestLesson:
         work = Work("The book", "1.2.3", "2026", is_released=False, title="T")
         assert described(work, minutes=5)[1]["creativeWorkStatus"] == "not yet released"
 
-    def test_once_it_is_public_the_address_is_the_one_to_cite(self):
-        work = Work("The book", "1", "2026", at="x.html", base="https://book.test", title="T")
-        links, data = described(work, minutes=5)
-        assert data["url"] == data["@id"] == "https://book.test/x.html"
-        assert [one["href"] for one in links if one["rel"] == "cite-as"] == [data["url"]]
-
     def test_no_text_ends_the_script(self):
         assert "<" not in linked_data.script({"name": "</script><!-- <b>"})
         assert json.loads(linked_data.script({"name": "</script>"})) == {"name": "</script>"}
@@ -66,16 +60,6 @@ class TestPromise:
         page = new_document("page", get_default_settings())
         page += nodes.section("", nodes.title("", "T"), nodes.paragraph("", opening))
         assert promise_of(page) == promise
-
-
-class TestExample:
-    work = Work("The book", "1.2.3", "2026-11-20", at="SA016/", title="T", example="SA016",
-                digest="ab" * 32)  # fmt: skip
-
-    def test_addresses_are_whole_once_there_is_a_public_one(self):
-        links, data = described(Work(**{**vars(self.work), "base": "https://book.test"}))
-        assert data["distribution"][0]["contentUrl"] == "https://book.test/examples/SA016.json"
-        assert {"rel": "cite-as", "href": "https://book.test/SA016/"} in links
 
 
 class TestOthers:

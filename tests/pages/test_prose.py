@@ -71,15 +71,6 @@ class TestProse:
     def test_no_reason_is_left_over(self, page):
         assert quoted(page) <= typed_decimals(page)
 
-    def test_a_typed_number_is_noticed(self, tmp_path):
-        page = tmp_path / "page.md"
-        figure = "mystnb:\n  figure:\n    caption: It is 0.25."
-        page.write_text(
-            "The share is 0.573, or $0.427$, not {glue:text}`x` and not `1.5`.\n\n"
-            f"```{{code-cell}} python\n---\n{figure}\n---\nprint(0.75)\n```\n"
-        )
-        assert typed_decimals(page) == {"0.573", "0.427", "0.25"}
-
     @EVERY_PAGE
     def test_it_uses_no_word_that_says_nothing_and_one_spelling(self, page):
         found = AVOIDED.findall(prose(page.read_text("utf-8")))
