@@ -24,6 +24,8 @@ from selfattn_ref import (
 )
 from selfattn_ref.worked_examples import Tolerance
 from selfattn_ref.worked_examples._tolerance import by_call
+from tests.support.arrays import drawn
+from tests.support.counting import Number, numbers, strassen
 from tests.support.kernels import ADDING, FOLDING, MERGING, Kernel, truth
 from tests.theorems.statement import Case, Hypothesis, Statement
 
@@ -468,43 +470,12 @@ def limits(c, logarithms=True, **changed):
     )  # fmt: skip
 
 
-class Number(float):
-    """A number that counts how often it is multiplied, and all products."""
-
-    uses = 0
-    products = 0
-
-    def __mul__(self, other):
-        Number.products += 1
-        for number in (self, other):
-            number.uses += 1
-        return Number(float.__mul__(self, other))
-
-    def __add__(self, other):
-        return Number(float.__add__(self, other))
-
-    def __sub__(self, other):
-        return Number(float.__sub__(self, other))
-
-
-def numbers(*shape):
-    return np.vectorize(Number, otypes=[object])(np.random.default_rng(0).normal(size=shape))
-
-
 def dense(query, key, value, times=np.matmul):
     """Compute attention with products that are counted, and a softmax that is not."""
     scores = np.asarray(times(query, key.swapaxes(-1, -2)), float)
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     weights = powers / powers.sum(axis=-1, keepdims=True)
-    return np.vectorize(Number, otypes=[object])(weights) @ value
-
-
-def strassen(query, key):
-    """Multiply two matrices of two rows and two columns with seven products."""
-    ((a, b), (c, d)), ((e, f), (g, h)) = query[0], key[0]
-    one, two, three, four = (a + d) * (e + h), (c + d) * e, a * (f - h), d * (g - e)
-    five, six, seven = (a + b) * h, (c - a) * (e + f), (b - d) * (g + h)
-    return [[[one + four - five + seven, three + five], [two + four, one - two + three + six]]]
+    return numbers(weights) @ value
 
 
 def layer(mask, kind="", h=2, g=1, **changed):
@@ -574,8 +545,8 @@ class TestAttentionCost(Statement):
         (Tq, Tk), widths, share = c.mask.shape, c.d_k + c.d_v, c.h / c.g
         key_heads = math.ceil(share) if c.shares else c.h
         reads = np.arange(c.h) // (c.g if c.shares else 1)
-        query, before = numbers(c.h, Tq, c.d_k), Number.products
-        key, value = (numbers(key_heads, Tk, d) for d in (c.d_k, c.d_v))
+        query, before = numbers(drawn(0, c.h, Tq, c.d_k)), Number.products
+        key, value = (numbers(drawn(0, key_heads, Tk, d)) for d in (c.d_k, c.d_v))
         if c.mask.all():
             dense(query, key[reads], value[reads], c.times)
         else:
@@ -584,8 +555,8 @@ class TestAttentionCost(Statement):
                 dense(query[:, [i]], key[reads][:, seen], value[reads][:, seen])
         multiplied, before = Number.products - before, Number.products
         for columns in (c.h * c.d_k, key_heads * c.d_k, key_heads * c.d_v):
-            numbers(1, c.d_model) @ numbers(c.d_model, columns)
-        numbers(1, c.h * c.d_v) @ numbers(c.h * c.d_v, c.d_model)
+            numbers(drawn(0, 1, c.d_model)) @ numbers(drawn(0, c.d_model, columns))
+        numbers(drawn(0, 1, c.h * c.d_v)) @ numbers(drawn(0, c.h * c.d_v, c.d_model))
         projected, stored, P = Number.products - before, 0, c.mask.sum()
         for cache in [KeyValueCache() for _ in range(c.L)]:
             for _ in range(Tk):
@@ -657,8 +628,8 @@ class TestIntensity(Statement):
         return meeting(*map(int, rng.integers(1, 5, size=5)))
 
     def holds(self, c, keys=1.0, queries=2.0, fewest=2.0, limit=2.0):
-        query = numbers(c.heads, c.rows, c.d_k)
-        key, value = numbers(1, c.n, c.d_k), numbers(1, c.n, c.d_v)
+        query = numbers(drawn(0, c.heads, c.rows, c.d_k))
+        key, value = numbers(drawn(0, 1, c.n, c.d_k)), numbers(drawn(0, 1, c.n, c.d_v))
         moved, before, every = 0, Number.products, [0] * c.heads
         for start in range(0, c.rows, c.tile):
             q, seen = query[:, start : start + c.tile], c.seen[start : start + c.tile]

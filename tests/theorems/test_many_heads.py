@@ -9,6 +9,7 @@ import numpy as np
 
 from selfattn_ref import multi_head_attention, softmax
 from tests.support.arrays import normals
+from tests.support.counting import Number, numbers, strassen
 from tests.theorems.statement import Case, Hypothesis, Statement
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
@@ -213,31 +214,11 @@ class TestSumOverHeads(Statement):
         )
 
 
-class Counted:
-    """A matrix whose products are counted, entry by entry."""
-
-    def __init__(self, entries, count):
-        self.entries, self.count = np.asarray(entries), count
-
-    def __matmul__(self, other):
-        terms = self.entries[:, :, np.newaxis] * other.entries[np.newaxis]
-        self.count["multiplications"] += terms.size
-        return Counted(terms.sum(axis=1), self.count)
-
-
-class Strassen(Counted):
-    """A matrix of two rows and two columns, whose products take seven multiplications."""
-
-    def __matmul__(self, other):
-        (a, b), (c, d) = self.entries
-        (e, f), (g, h) = other.entries
-        one, two, three, four, five, six, seven = (
-            *((a + d) * (e + h), (c + d) * e, a * (f - h), d * (g - e)),
-            *((a + b) * h, (c - a) * (e + f), (b - d) * (g + h)),
-        )
-        self.count["multiplications"] += 7
-        product = [[one + four - five + seven, three + five], [two + four, one - two + three + six]]
-        return Strassen(product, self.count)
+def square(T, heads, width, **changed):
+    """Return a case of square matrices."""
+    d = heads * width
+    usual = {"d_model": d, "d_k": width, "d_v": width, "d_output": d, "product": np.matmul}
+    return Case(T=T, heads=heads, **(usual | changed))
 
 
 class TestHeadCost(Statement):
@@ -254,11 +235,10 @@ class TestHeadCost(Statement):
         ),
         "all four matrices be square": Hypothesis(
             lambda c: {c.heads * c.d_k, c.heads * c.d_v, c.d_output} == {c.d_model},
-            without=Case(T=3, d_model=4, heads=2, d_k=2, d_v=2, d_output=8, by=Counted),
+            without=square(3, 2, 2, d_output=8),
         ),
         "computed entry by entry": Hypothesis(
-            lambda c: c.by is Counted,
-            without=Case(T=2, d_model=2, heads=1, d_k=2, d_v=2, d_output=2, by=Strassen),
+            lambda c: c.product is np.matmul, without=square(2, 1, 2, product=strassen)
         ),
     }
     neighbors = {
@@ -266,33 +246,29 @@ class TestHeadCost(Statement):
         r"$2.01\,T^2 d_{\text{model}}$": {"attended": 2.01},
         r"$1.01\,H T^2$ scores": {"scored": 1.01},
     }
-    hard = tuple(
-        Case(T=T, d_model=d, heads=d, d_k=1, d_v=1, d_output=d, by=Counted)
-        for T, d in ((1, 1), (12, 1), (1, 12), (9, 8))
-    )
+    hard = tuple(square(T, d, 1) for T, d in ((1, 1), (12, 1), (1, 12), (9, 8)))
 
     def draw(self, rng):
-        T, heads, width = rng.integers(1, [13, 9, 5]).tolist()
-        d = heads * width
-        return Case(T=T, d_model=d, heads=heads, d_k=width, d_v=width, d_output=d, by=Counted)
+        return square(*rng.integers(1, [9, 6, 4]).tolist())
 
     def holds(self, c, projected=4, attended=2, scored=1):
-        count, scored_entries = {"multiplications": 0}, 0
+        before, scored_entries = Number.products, 0
         widths = [c.heads * width for width in (c.d_k, c.d_k, c.d_v)]
         shapes = [(c.d_model, width) for width in widths]
-        x, *w = normals((c.T, c.d_model), *shapes, (widths[2], c.d_output))
-        query, key, value = ((c.by(x, count) @ c.by(m, count)).entries for m in w[:3])
+        x, *w = map(numbers, normals((c.T, c.d_model), *shapes, (widths[2], c.d_output)))
+        query, key, value = (c.product(x, m) for m in w[:3])
         outputs = []
         for h in range(c.heads):
             of_key, of_value = (columns([h], width) for width in (c.d_k, c.d_v))
-            scores = c.by(query[:, of_key], count) @ c.by(key[:, of_key].T, count)
-            scored_entries += scores.entries.size
-            weights = c.by(softmax(scores.entries / np.sqrt(c.d_k)), count)
-            outputs.append((weights @ c.by(value[:, of_value], count)).entries)
-        output = c.by(np.concatenate(outputs, axis=1), count) @ c.by(w[3], count)
+            scores = c.product(query[:, of_key], key[:, of_key].T)
+            scored_entries += scores.size
+            weights = numbers(softmax(scores.astype(float) / np.sqrt(c.d_k)))
+            outputs.append(c.product(weights, value[:, of_value]))
+        output = c.product(np.concatenate(outputs, axis=1), w[3]).astype(float)
         cost = projected * c.T * c.d_model**2 + attended * c.T**2 * c.d_model
+        x, *w = (array.astype(float) for array in (x, *w))
         return (
-            np.allclose(output.entries, multi_head_attention(x, x, *w, num_heads=c.heads), **CLOSE)
-            and count["multiplications"] == cost
+            np.allclose(output, multi_head_attention(x, x, *w, num_heads=c.heads), **CLOSE)
+            and Number.products - before == cost
             and scored_entries == scored * c.heads * c.T**2
         )
