@@ -40,9 +40,3 @@ def test_the_budget_of_a_property_is_that_of_the_profile(path):
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.stem)
 def test_the_tests_of_the_library_name_nothing_private(path):
     assert private_names(path.read_text("utf-8")) == []
-
-
-def test_it_would_be_noticed():
-    assert own_budgets("@settings(max_examples=5)\ndef test(): ...") == [1]
-    for text in ("from a import _b", "from a._b import c", "import a._b", "a._b(1)"):
-        assert private_names(text) == ["_b"]

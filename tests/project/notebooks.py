@@ -178,18 +178,6 @@ class TestNotebook:
         known = {example_id for page, example_id in ELSEWHERE if page == name}
         assert hidden == known, f"{name}: print what goes in before anything that follows from it"
 
-    def test_a_hidden_input_is_noticed(self):
-        used = {("SA036", "words"), ("SA036", "embeddings")}
-        text = "money [2. 0.], bank [1. 1.], grows [1. 0.], river [0. 2.], flows [0. 1.]"
-        assert hidden_inputs([Step(text, used)]) == []
-        assert hidden_inputs([Step("", set()), Step(text, used)]) == []
-        less = text.replace("river [0. 2.]", "")
-        assert hidden_inputs([Step(less, used), Step(text, set())]) == []
-        hidden = [("SA036", "embeddings")]
-        assert hidden_inputs([Step(less, used)]) == hidden
-        assert hidden_inputs([Step("", used), Step(text, set())]) == []
-        assert hidden_inputs([Step("7", used), Step(text, set())]) == hidden
-
     @EVERY_LESSON
     def test_its_code_is_that_of_the_page(self, name):
         install, printing, *cells = (cell.source for cell in code_of(name))

@@ -245,14 +245,6 @@ class TestStyle:
         script = path.read_text("utf-8")
         assert pieces(rjsmin.jsmin(script)) == pieces(script)
 
-    def test_lines_are_counted_without_the_docstring_and_with_functions_inside(self):
-        code = 'def outer():\n  """Say\n\n  more."""\n  def inner():\n    pass\n  return 1\n'
-        assert lengths(code) == [("outer", 4), ("inner", 2)]
-
-    def test_a_space_that_is_lost_in_a_text_is_noticed(self):
-        assert pieces("f(`a b`)") != pieces("f(`ab`)")
-        assert pieces("f( `a b` ) // said") == pieces("f(`a b`)")
-
 
 def test_a_browser_keeps_what_the_page_on_hosting_says_and_no_cookie():
     kept = {
