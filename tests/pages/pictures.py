@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import xml.etree.ElementTree as ET
 
 import numpy as np
 
@@ -28,6 +29,12 @@ def near(value, digits=2):
 def apart(a, b):
     """Return how far two places are from each other."""
     return float(np.hypot(*np.subtract(a, b)))
+
+
+def layouts(drawing):
+    """Return the wide and the narrow layout of a drawing."""
+    wide, narrow = ET.fromstring(drawing.html)
+    return wide, narrow
 
 
 class Text:

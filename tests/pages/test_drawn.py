@@ -20,9 +20,8 @@ import pytest
 
 from book.figures.sheet import Sheet
 from selfattn_ref.worked_examples import load
-from tests.pages.pictures import Picture, apart, near, numeral
+from tests.pages.pictures import Picture, apart, layouts, near, numeral
 from tests.pages.sources import ROOT
-from tests.pages.test_figures import layouts
 
 ALT = "What is read back from the picture has to be what the function was given."
 ROWS, COLUMNS = ["ann", "bob"], ["cat", "dog", "eel"]
@@ -153,7 +152,7 @@ CURVES = {
             X, [(name, y, look) for (_, name, look), y in [*CURVES.items()][:3]], "left",
             y_label="height", levels=[(0.9, "level")], marks=[(3.5, "mark")],
         ),
-        m.Chart(X, [("other", 8 - X, "score")], "right", y_label="depth"),
+        m.Chart(X, [("other", 8 - X, "score")], "right", y_label="depth", y_limits=(-2, 9)),
         x_label="time", stacked=True, alt=ALT,
     ),
 )  # fmt: skip

@@ -11,8 +11,9 @@ import pytest
 
 from book.figures import plots
 from book.figures.canvas import Canvas
+from tests.pages.pictures import layouts
 from tests.pages.sources import ROOT, cells, pages, relative
-from tests.pages.test_figures import STYLE, layouts
+from tests.pages.test_figures import STYLE
 
 ALT = "A line from 0 to 1, and an image whose cells are 0, one half and 1."
 FILE = ROOT / "selfattn_ref" / "book.mplstyle"
