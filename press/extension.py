@@ -121,7 +121,6 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("builder-inited", USUAL, fonts.make_fonts),
     ("builder-inited", USUAL, theme.write_assets),
     ("builder-inited", USUAL, figures.copy_scripts),
-    ("builder-inited", USUAL, trace.write_script),
     ("env-get-outdated", USUAL, execution.changed),
     ("env-purge-doc", USUAL, execution.forget),
     ("source-read", EARLY, execution.wait),
@@ -147,7 +146,6 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("html-collect-pages", USUAL, page_context.pages_without_source),
     ("html-collect-pages", USUAL, source_pages.collect),
     ("html-page-context", LATE, figures.load_scripts),
-    ("html-page-context", LATE, trace.load_script),  # after the other figures
     ("html-page-context", LATE, page_context.page_context),
     ("html-page-context", LATE, tell_paths),
     ("html-page-context", LATE, page.around),
@@ -164,17 +162,22 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("build-finished", USUAL, addresses.write_moved),
     ("build-finished", USUAL, search.write),
 )
-FOR_PAGES = {"builder-inited", "doctree-resolved", "build-finished"}
 
 
-def for_pages(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a handler that acts where pages are written, and not where links are checked."""
+def when(event: str, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a handler that acts where there is something to do for it.
+
+    Where links are checked, there are no pages; what all pages make together is written at the end,
+    unless only some of them are written or something has gone wrong.
+    """
 
     @wraps(handler)
     def act(app: Sphinx, *about: Any) -> Any:
+        if event == "build-finished":
+            return handler(app) if scope.is_whole(app, *about) else None
         return handler(app, *about) if app.builder.format == "html" else None
 
-    return act
+    return act if event in ("builder-inited", "doctree-resolved", "build-finished") else handler
 
 
 def register(app: Sphinx, *parts: ModuleType) -> None:
@@ -194,8 +197,7 @@ def register(app: Sphinx, *parts: ModuleType) -> None:
         setting(app)
     for event, priority, handler in EVENTS:
         if is_chosen(handler):
-            act = for_pages(handler) if event in FOR_PAGES else handler
-            app.connect(event, act, priority=priority)
+            app.connect(event, when(event, handler), priority=priority)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
@@ -19,7 +18,6 @@ from book.figures.sheet import Sheet, shown, tint
 from press.example.data import documents
 from press.example.sheets import of_example
 from press.fonts import packaged
-from press.site.scope import is_whole
 from press.site.theme import ROOT
 
 SIZE = (1200, 630)
@@ -43,7 +41,6 @@ def draw(sheet: Sheet, word: str, title: str) -> Figure:
     """Return the card."""
     width, height = SIZE
     figure = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor=palette.PAPER.light)
-    FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
@@ -85,14 +82,11 @@ def has_card() -> bool:
     return EXAMPLE in documents(ROOT)
 
 
-def write_card(app: Sphinx, exception: Exception | None) -> None:
+def write_card(app: Sphinx) -> None:
     """Put the card into the site."""
-    if not is_whole(app, exception) or not has_card():
-        return
-    static = Path(app.outdir, "_static")
-    static.mkdir(parents=True, exist_ok=True)
-    card = draw(of_example(EXAMPLE)[0], WORD, str(app.config.html_title))
-    card.savefig(static / "card.png", metadata={"Software": None})
+    if has_card():
+        card = draw(of_example(EXAMPLE)[0], WORD, str(app.config.html_title))
+        card.savefig(Path(app.outdir, "_static", "card.png"), metadata={"Software": None})
 
 
 def describe_card(app: Sphinx, page: str, template: str, context: dict[str, Any], _: Any) -> None:

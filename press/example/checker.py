@@ -25,8 +25,7 @@ from press.example.sheets import in_the_script as can_break
 from press.example.sheets import of_example as of_sheet
 from press.example.snippets import ATTENTION
 from press.site.library import FOLDER
-from press.site.scope import is_whole
-from press.site.theme import ROOT, THEME, copy_script
+from press.site.theme import ROOT, THEME
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.slips import wrong
 
@@ -226,19 +225,11 @@ def _tag(script: str) -> str:
     return f'<script defer src="../_static/{script}?v={version}"></script>'
 
 
-def write_scripts(static: Path) -> None:
-    """Write the script of the page, and one with the data of each example."""
-    folder = static / "checks"
+def write(app: Sphinx) -> None:
+    """Write a script with the data of each example."""
+    folder = Path(app.outdir, "_static", "checks")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in SCRIPTS:
-        copy_script(THEME / name, static / name)
     for name in ids():
         # Python writes NaN and Infinity as JavaScript reads them.
         data = json.dumps(of_example(name), separators=(",", ":"), ensure_ascii=False)
         (folder / f"{name}.js").write_text(f"bookChecker.take({data});\n", encoding="utf-8")
-
-
-def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write the scripts, once for the whole site."""
-    if is_whole(app, exception):
-        write_scripts(Path(app.outdir, "_static"))

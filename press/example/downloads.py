@@ -17,22 +17,18 @@ from press.site.addresses import base_of, elsewhere
 from press.site.archives import archive
 from press.site.citation import Work
 from press.site.library import FOLDER, build_wheel, install
-from press.site.scope import is_whole
 from selfattn_ref.worked_examples.__main__ import main
 
 ARCHIVE = "worked-examples.zip"
 VECTORS = "selfattn-vectors.zip"  # what `export` writes, and nothing else
 
 
-def write_files(app: Sphinx, exception: Exception | None) -> None:
+def write_files(app: Sphinx) -> None:
     """Put what can be taken along into the site: each file by itself, and in two archives.
 
     One has the data of all examples; the other has these, their traces, spreadsheets and notebooks,
     and the library that these install.
     """
-    if not is_whole(app, exception):
-        return
-
     folder = Path(app.outdir, FOLDER)
     with contextlib.redirect_stdout(io.StringIO()):
         main(["export", f"{folder}"])

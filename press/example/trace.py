@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from docutils import nodes
 from numpy.typing import NDArray
 from sphinx.application import Sphinx
 
@@ -26,8 +25,6 @@ from derivations.traces import record
 from press.example.arithmetic import ATOM, PRODUCT, SUM, Text, atom, equals, formula, short
 from press.example.axes import heads
 from press.example.data import read as data_in
-from press.site.scope import is_whole
-from press.site.theme import copy_script
 
 Array = NDArray[Any]
 # The number of a matrix; "r" or "c" and which row or column, "e" and i, j, or "m" for all of it.
@@ -38,7 +35,6 @@ LONG = 160  # letters that say how an array is made
 INLINE = 4  # steps within a sum that are written out before the line that uses them
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
-SCRIPT = ROOT / "book" / "theme" / "trace.js"
 
 
 @dataclass(frozen=True)
@@ -553,10 +549,8 @@ def steps_of(name: str) -> str:
     return trace_of(data_of(name)).steps()
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the script of each example."""
-    if not is_whole(app, exception):
-        return
     folder = Path(app.outdir, "_static", "traces")
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(DATA.glob("SA*.json")):
@@ -564,18 +558,3 @@ def write(app: Sphinx, exception: Exception | None) -> None:
         (folder / f"{path.stem}.js").write_text(
             f'bookTrace.take("{path.stem}",{facts});\n', encoding="utf-8"
         )
-
-
-def write_script(app: Sphinx) -> None:
-    """Put the script that shows it into the site."""
-    if app.builder.format == "html":
-        copy_script(SCRIPT, Path(app.outdir, "_static", SCRIPT.name))
-
-
-def load_script(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Load the script on a page that has something to trace."""
-    drawn = doctree.findall(nodes.raw) if doctree else ()
-    if any(re.search(r"data-arrays?=", each.astext()) for each in drawn):
-        context["figure_scripts"] = [*context["figure_scripts"], SCRIPT.name]

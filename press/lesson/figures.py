@@ -62,9 +62,11 @@ def copy_scripts(app: Sphinx) -> None:
 def load_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Name the scripts of the figures on a page, what they share first."""
+    """Name the scripts of the figures on a page, the shared ones first, that of traces last."""
     drawings = [node.astext() for node in doctree.findall(nodes.raw)] if doctree else []
     names = sorted({name for drawing in drawings for name in LIVE.findall(drawing)})
-    others = [name for name in ("own", "sheet") if any(f"data-{name}=" in one for one in drawings)]
+    marks = {"own": "own", "sheet": "sheet", "trace": "arrays?"}
+    every = "".join(drawings)
+    others = [name for name, mark in marks.items() if re.search(f"data-{mark}=", every)]
     scripts = [f"live/{name}.js" for name in ("live", *names) if names or "own" in others]
     context["figure_scripts"] = [*scripts, *(f"{name}.js" for name in others)]

@@ -16,7 +16,7 @@ from press import seams
 from press.math.text import words
 from press.seams import STATEMENTS
 from press.site import moved
-from press.site.scope import is_partial, is_whole
+from press.site.scope import is_partial
 
 EXAMPLE = re.compile(r"book/examples/(SA\d{3})")
 
@@ -69,10 +69,10 @@ class BookBuilder(seams.Builder):
         return True
 
 
-def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
+def write_sitemap(app: Sphinx) -> None:
     """List the addresses of the pages for search engines, once the site has a public address."""
     base = base_of(app.config)
-    if base and is_whole(app, exception):
+    if base:
         paths = sorted(public_path(app, page) for page in app.env.found_docs)
         lines = "".join(f"<url><loc>{html.escape(f'{base}/{at}')}</loc></url>\n" for at in paths)
         space = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -82,11 +82,11 @@ def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
         )
 
 
-def write_moved(app: Sphinx, exception: Exception | None) -> None:
+def write_moved(app: Sphinx) -> None:
     """Write, at the address of each page that has moved, a page that leads to the new one."""
     there = {address(page) for page in app.env.found_docs}
     for old, new in moved.PAGES.items():
-        if is_whole(app, exception) and new in there:
+        if new in there:
             Path(app.outdir, f"{old}.html").write_text(moved.leading(old), encoding="utf-8")
             Path(app.outdir, "_static", "lead.js").write_text(moved.LEAD, encoding="utf-8")
 

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, PathPatch
 from matplotlib.path import Path as Curve
 from sphinx.application import Sphinx
 
 from book.figures import palette
-from press.site.scope import is_whole
 
 SHARES = ((0.22, 0.17, 0.05, 1.0), (0.51, 0.12, 0.02, 0.75), (0.79, 0.07, -0.08, 0.55))
 
@@ -17,7 +15,6 @@ SHARES = ((0.22, 0.17, 0.05, 1.0), (0.51, 0.12, 0.02, 0.75), (0.79, 0.07, -0.08,
 def draw(target: Path, size: int) -> None:
     """Write the mark as a PNG of this size."""
     figure = Figure(figsize=(size / 100, size / 100), dpi=100, facecolor=palette.PAPER.light)
-    FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, 1), ylim=(1, 0))
     axes.axis("off")
@@ -38,10 +35,6 @@ def draw(target: Path, size: int) -> None:
     figure.savefig(target, facecolor=palette.PAPER.light, metadata={"Software": None})
 
 
-def write_icon(app: Sphinx, exception: Exception | None) -> None:
+def write_icon(app: Sphinx) -> None:
     """Put the icon into the site."""
-    if not is_whole(app, exception):
-        return
-    static = Path(app.outdir, "_static")
-    static.mkdir(parents=True, exist_ok=True)
-    draw(static / "icon.png", 180)
+    draw(Path(app.outdir, "_static", "icon.png"), 180)

@@ -12,18 +12,14 @@ from typing import Any
 from lxml import html
 from sphinx.application import Sphinx
 
-from press.site.scope import is_whole
-
 # Lists, whose links say what is behind them.
 LISTS = {"reference/glossary.html", "reference/misconceptions.html", "reference/theorems.html"}
 LINK = re.compile(r'<a class="[^"]*\breference internal" href="([^"#]+)#((?:thm|equation)-[^"]*)"')
 KEPT = re.compile(r"<template data-preview=.*?</template>\n", re.S)
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Put them into the pages, in place of those of an earlier build."""
-    if not is_whole(app, exception):
-        return
     site = Path(app.outdir).resolve()
     read = cache(lambda path: html.document_fromstring(path.read_text("utf-8")))
     for path in sorted(site.rglob("*.html")):

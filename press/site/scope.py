@@ -8,7 +8,7 @@ def is_partial(app: Sphinx) -> bool:
     return bool(app.config.reread)
 
 
-def is_whole(app: Sphinx, exception: Exception | None = None) -> bool:
+def is_whole(app: Sphinx, exception: Exception | None) -> bool:
     """Tell whether the whole site is written, and nothing has gone wrong so far."""
     return exception is None and app.builder.format == "html" and not is_partial(app)
 

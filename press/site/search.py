@@ -23,7 +23,6 @@ from press.math.text import plain
 from press.seams import STATEMENTS
 from press.site.addresses import EXAMPLE
 from press.site.contents import level_of, parts, question_of
-from press.site.scope import is_whole
 from press.site.sources import CHECKED_BY
 
 SILENT = (
@@ -205,11 +204,9 @@ def collect(app: Sphinx, doctree: nodes.document, page: str) -> None:
     kept[page] = reader.entries[:1] if page in LISTS else said
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the index as a script that hands it over: a copy on a disk can load no other file."""
-    entries: dict[str, list[Entry]] = seams.memory(app.env).pop("search_entries", {})
-    if not is_whole(app, exception):
-        return
+    entries: dict[str, list[Entry]] = seams.memory(app.env)["search_entries"]
     part_of = {app.config.master_doc: ""}
     for name, pages_of in parts(app.env):
         for page in pages_of:

@@ -63,8 +63,8 @@ def write_assets(app: Sphinx) -> None:
     sheets = [font_faces_css(), css_variables(), *sheets]
     text = re.sub(r"/\*.*?\*/|^ +", "", "\n".join(sheets), flags=re.S | re.M)
     (static / "page.css").write_text(re.sub(r"\n+", "\n", text), encoding="utf-8")
-    for name in ("page.js", "search.js", "cards.js", "lecture.js"):
-        copy_script(THEME / name, static / name)
+    for script in THEME.glob("*.js"):
+        copy_script(script, static / script.name)
     for name in ("cards.css", "lecture.css", "favicon.svg"):
         shutil.copyfile(THEME / name, static / name)
     # Who publishes several versions side by side names them here: press/edition/publish.py.

@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ml_dtypes
@@ -78,7 +79,7 @@ class Engine:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
-    checker.write_scripts(site / "_static")
+    checker.write(SimpleNamespace(outdir=site))
     return site / "_static" / "checks"
 
 

@@ -51,13 +51,12 @@ def taken_along(site):
     """Put into the site what the build puts there to be taken along; return the folder."""
     for name in ids():
         downloads.write_notebook(built_into(site), name, WORK)
-    downloads.write_files(built_into(site), None)
+    downloads.write_files(built_into(site))
     return site / "examples"
 
 
 def built_into(site, baseurl=""):
-    config = SimpleNamespace(html_baseurl=baseurl, reread=[])
-    return SimpleNamespace(outdir=str(site), builder=SimpleNamespace(format="html"), config=config)
+    return SimpleNamespace(outdir=str(site), config=SimpleNamespace(html_baseurl=baseurl))
 
 
 class TestFiles:
