@@ -1,7 +1,7 @@
 """Nodes that several parts write, and where a node stands."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from docutils import nodes
 from sphinx import addnodes
@@ -40,9 +40,30 @@ def reference(
     return addnodes.pending_xref("", *content, **names, refexplicit=refexplicit, refwarn=True)
 
 
-def section(name: str, *children: nodes.Node, title: list[nodes.Node]) -> nodes.section:
+def section(name: str, title: str | list[nodes.Node], *children: nodes.Node) -> nodes.section:
     """Return a section with an anchor of its own choice."""
-    return nodes.section("", nodes.title("", "", *title), *children, ids=[name], names=[])
+    content = [nodes.Text(title)] if isinstance(title, str) else title
+    return nodes.section("", nodes.title("", "", *content), *children, ids=[name], names=[])
+
+
+def defined(term: nodes.Node, *said: nodes.Node) -> nodes.definition_list_item:
+    """Return an item of a list of definitions."""
+    return nodes.definition_list_item("", nodes.term("", "", term), nodes.definition("", *said))
+
+
+def row(*entries: str | Iterable[nodes.Node | str]) -> nodes.row:
+    """Return a row of a table."""
+    contents = ([entry] if isinstance(entry, str) else entry for entry in entries)
+    return nodes.row("", *(nodes.entry("", paragraph(*content)) for content in contents))
+
+
+def table(titles: Sequence[str], rows: Sequence[nodes.row], **more: list[str]) -> nodes.table:
+    """Return a table of rows; its columns may have no titles."""
+    group = nodes.tgroup(cols=len(rows[0].children))
+    group += [nodes.colspec(colwidth=1) for _ in rows[0].children]
+    group += [nodes.thead("", row(*titles))] if titles else []
+    group += nodes.tbody("", *rows)
+    return nodes.table("", group, **more)
 
 
 def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:

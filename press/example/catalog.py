@@ -2,7 +2,7 @@
 
 import html
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from press.example import sheets, stamps
 from press.example.data import documents
 from press.example.text import curled
-from press.markup import paragraph, raw
+from press.markup import raw
 from press.site.contents import level_of, parts
 from press.site.placeholders import LateDirective
 
@@ -109,8 +109,3 @@ def filters(
         f'<form class="filters" data-of="{of}" hidden>{drawn}<p role="status"></p>'
         '<button type="reset">Show all</button></form>'
     )
-
-
-def row(*entries: Iterable[nodes.Node]) -> nodes.row:
-    """Return a row of a table."""
-    return nodes.row("", *(nodes.entry("", paragraph(*entry)) for entry in entries))

@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from press.example.catalog import row
-from press.markup import paragraph
+from press.markup import paragraph, row, table
 from selfattn_ref.worked_examples import generated
 
 Recipe: TypeAlias = Mapping[str, Any]
@@ -158,15 +157,7 @@ class GeneratedCatalog(SphinxDirective):
             case = generated.load(name)
             std.note_hyperlink_target(f"case-{name}", self.env.docname, name, name)
             anchored = nodes.inline("", name, ids=[name])
-            shapes = [nodes.Text(text) for text in sizes(case.recipe)]
-            body.append(
-                row(
-                    [anchored],
-                    shapes,
-                    [nodes.Text(options(case.recipe))],
-                    [nodes.Text(case.purpose)],
-                )
-            )
+            body.append(row([anchored], sizes(case.recipe), options(case.recipe), case.purpose))
         return [table(("Case", "Shapes", "Options", "Meant to catch"), body)]
 
 
@@ -179,9 +170,9 @@ class GeneratedCoverage(SphinxDirective):
         found, names = coverage(), list(FACTORS)
         body = []
         for place, one in enumerate(names[1:], 1):
-            counts = [found[other, one][:2] for other in names[:place]]
-            cells = [[nodes.Text(f"{met}/{can}")] for met, can in counts]
-            body.append(row([nodes.Text(one)], *cells, *([] for _ in names[place:-1])))
+            counts = (found[other, one][:2] for other in names[:place])
+            cells = (f"{met}/{can}" for met, can in counts)
+            body.append(row(one, *cells, *([] for _ in names[place:-1])))
         met = sum(met for met, _, _ in found.values())
         can = sum(can for _, can, _ in found.values())
         missing = [
@@ -218,13 +209,3 @@ def options(r: Recipe) -> str:
     parts += ["rows that see nothing"] * r["hidden_rows"]
     parts += [f"first {r['hidden_first']} keys hidden"] * bool(r["hidden_first"])
     return ", ".join(parts)
-
-
-def table(titles: Iterable[str], body: list[nodes.row]) -> nodes.table:
-    """Return a table of rows."""
-    head = row(*([nodes.Text(title)] for title in titles))
-    group = nodes.tgroup(cols=len(head.children))
-    group += [nodes.colspec(colwidth=1) for _ in head.children]
-    group += nodes.thead("", head)
-    group += nodes.tbody("", *body)
-    return nodes.table("", group)

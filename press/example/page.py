@@ -20,7 +20,7 @@ from press.example import checker, downloads, sheets, slip_catalog, snippets, tr
 from press.example.data import DATA, documents, shape
 from press.example.tables import decimals, shown, tables, whole, wide
 from press.example.text import curled, powers, prose
-from press.markup import raw, section, to_page
+from press.markup import defined, paragraph, raw, row, section, table, to_page
 from press.site.addresses import EXAMPLE, base_of
 from press.site.sources import CALLING, CALLS, RECIPES
 from selfattn_ref.worked_examples import load, recipes
@@ -76,10 +76,7 @@ def status(data: Mapping[str, Any]) -> list[nodes.Node]:
         why = f" on {withdrawn['on']}: {withdrawn['because']}{see}"
         return [nodes.strong("", "withdrawn", classes=["error"]), *prose(curled(why))]
     count, _, near = agreement(data).partition(", ")
-    return [
-        nodes.strong("", f"✓ {count} agree"),
-        *powers(f" with the library, {near}"),
-    ]
+    return [nodes.strong("", f"✓ {count} agree"), *powers(f" with the library, {near}")]
 
 
 def card(
@@ -110,7 +107,7 @@ def card(
     if data["page"] in pages:
         why += [nodes.Text(" Taught in "), to_page(data["page"]), nodes.Text(".")]
     record = [
-        nodes.paragraph("", "", *status(data)),
+        paragraph(*status(data)),
         raw(f"<p>{copied(f'{base}/{name}/', '' if base else ' data-here')}</p>"),
         raw(f"<details{open_}><summary>Citation and tests</summary>"),
         listed(facts),
@@ -122,22 +119,18 @@ def card(
     )
     return [
         nodes.container("", named, classes=["card"]),
-        nodes.paragraph("", "", *why, classes=["why"]),
+        paragraph(*why, classes=("why",)),
         nodes.container("", *record, classes=["card", "record"]),
     ]
 
 
 def listed(facts: Mapping[str, Sequence[nodes.Node]]) -> nodes.definition_list:
     """Return facts by their names; one of which nothing is said is left out."""
-    items = [
-        nodes.definition_list_item(
-            "",
-            nodes.term("", term),
-            nodes.definition("", nodes.paragraph("", "", *content)),
-        )
+    items = (
+        defined(nodes.Text(term), paragraph(*content))
         for term, content in facts.items()
         if "".join(node.astext() for node in content)
-    ]
+    )
     return nodes.definition_list("", *items)
 
 
@@ -177,7 +170,7 @@ def arrays(data: Mapping[str, Any], group: str) -> Iterator[nodes.Node]:
         size = " × ".join(map(str, shape(entry["value"])))
         title = [nodes.literal("", name), raw(f' <span class="shape">{size}</span>')]
         drawn = raw(tables(name, data) + whole(entry["value"]))
-        found = section(name, nodes.paragraph("", "", *text), drawn, title=title)
+        found = section(name, title, paragraph(*text), drawn)
         found["classes"] = ["array", *(["wide"] if wide(name, data) else [])]
         yield found
     yield from numbers(single)
@@ -185,20 +178,12 @@ def arrays(data: Mapping[str, Any], group: str) -> Iterator[nodes.Node]:
 
 def numbers(single: list[tuple[str, str, list[nodes.Node]]]) -> Iterator[nodes.Node]:
     """Yield a table of single numbers: name, value and what it is."""
-    if not single:
-        return
-    group = nodes.tgroup(cols=3)
-    group += [nodes.colspec(colwidth=1) for _ in range(3)]
-    body = nodes.tbody()
+    rows = []
     for name, number, text in single:
-        body += nodes.row(
-            "",
-            nodes.entry("", nodes.paragraph("", "", nodes.literal(name, name)), ids=[name]),
-            nodes.entry("", nodes.paragraph("", "", raw(number))),
-            nodes.entry("", nodes.paragraph("", "", *text)),
-        )
-    group += body
-    yield nodes.table("", group, classes=["numbers"])
+        rows.append(row([nodes.literal(name, name)], [raw(number)], text))
+        rows[-1][0]["ids"] = [name]
+    if rows:
+        yield table((), rows, classes=["numbers"])
 
 
 def page(
@@ -208,38 +193,33 @@ def page(
     base: str = "",
 ) -> list[nodes.Node]:
     """Return what stands on the page of an example, one of those that were found."""
-    function = data["derivation"]["function"]
-    tolerance = data["tolerance"]
-    origin = data["provenance"]
-    steps = trace.steps_of(data["id"])
-    corrected = (
-        [nodes.paragraph("", "", *prose(curled(origin["corrects"])))] if origin["corrects"] else []
-    )
+    function, method = data["derivation"]["function"], data["derivation"]["method"]
+    tolerance, origin = data["tolerance"], data["provenance"]
+    corrects = [paragraph(*prose(curled(origin["corrects"])))] if origin["corrects"] else []
+    further = []
+    if steps := trace.steps_of(data["id"]):
+        further.append(section("steps", "Step by step", raw(STEPS + steps)))
+    if not data.get("withdrawn"):
+        further += snippets.sections_of(data["id"], base)
     return [
         *card(data, pages, found, base),
         *sheets.section_of(data),
         raw(downloads.buttons(data["id"], base, runs=not data.get("withdrawn"))),
         raw(checker.link(data["id"])),
-        section("inputs", *arrays(data, "inputs"), title=[nodes.Text("Inputs")]),
+        section("inputs", "Inputs", *arrays(data, "inputs")),
         section(
             "expected",
+            "Expected values",
             *([raw(TRACE)] if steps else []),
             *arrays(data, "expected"),
-            title=[nodes.Text("Expected values")],
         ),
-        *([section("steps", raw(STEPS + steps), title=[nodes.Text("Step by step")])] * bool(steps)),
-        *(
-            section(name, *content, title=[nodes.Text(title)])
-            for name, title, content in snippets.sections_of(data["id"], base)
-            if not data.get("withdrawn")
-        ),
+        *further,
         section(
             "derivation",
-            nodes.paragraph("", "", *prose(curled(data["derivation"]["method"]))),
-            nodes.paragraph(
-                "",
-                "",
-                nodes.Text("The function "),
+            "Derivation",
+            paragraph(*prose(curled(method))),
+            paragraph(
+                "The function ",
                 nodes.inline("", "", nodes.literal("", function), derives=function),
                 *powers(
                     " derives all expected values without the library. A computed number agrees if "
@@ -248,13 +228,12 @@ def page(
                     "the absolute value of the expected one."
                 ),
             ),
-            title=[nodes.Text("Derivation")],
         ),
         section(
             "origin",
-            nodes.paragraph("", "", *prose(curled(origin["text"]))),
-            *corrected,
-            title=[nodes.Text("Origin and corrections" if corrected else "Origin")],
+            "Origin and corrections" if corrects else "Origin",
+            paragraph(*prose(curled(origin["text"]))),
+            *corrects,
         ),
     ]
 

@@ -121,8 +121,8 @@ class PublicBugs(SphinxDirective):
         for kind, group in groupby(found, key=lambda bug: bug["kind"]):
             rows = "".join(self.row(bug, caught.get(bug["id"])) for bug in group)
             name = kind.split(",")[0].replace(" ", "-")
-            title: list[nodes.Node] = [nodes.Text(kind[:1].upper() + kind[1:])]
-            parts.append(section(name, raw(f'<dl class="slips">{rows}</dl>'), title=title))
+            title = kind[:1].upper() + kind[1:]
+            parts.append(section(name, title, raw(f'<dl class="slips">{rows}</dl>')))
         return parts
 
     def row(self, bug: Bug, example: str | None) -> str:

@@ -103,7 +103,7 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
     if not drawn:
         return []
     name = nodes.inline("", "On one sheet", classes=["unseen"])
-    return [section("on-one-sheet", raw("".join(drawn)), title=[name])]
+    return [section("on-one-sheet", [name], raw("".join(drawn)))]
 
 
 def meanings(call: int, width: int, data: Mapping[str, Any]) -> str:

@@ -95,7 +95,7 @@ class SlipGuide(LateDirective):
                 text = card(name, seen[name])
                 inside += f'<article class="{classes}" id="{name}">{text}</article>'
             content = raw(f'<div class="cards">{inside}</div>')
-            cards.append(section(f"slips-{part.lower()}", content, title=[nodes.Text(title)]))
+            cards.append(section(f"slips-{part.lower()}", title, content))
         form = filters(facets, {"part": "Part of attention", "level": "Level"}, "slip")
         told = '<figcaption><span class="pointed" role="status"></span></figcaption>'
         picture = f'<figure class="dots"><div class="table">{table(levels)}</div>{told}</figure>'

@@ -10,7 +10,7 @@ from press.example.sheets import in_the_script, of_example
 from press.example.slip_catalog import matrix, slips_of, typeset
 from press.example.stamps import apart, difference
 from press.example.text import prose
-from press.markup import raw
+from press.markup import paragraph, raw, section
 from press.site.library import FOLDER, how_to_install
 from selfattn_ref.worked_examples import Call, WorkedExample, load
 from selfattn_ref.worked_examples.slips import Slip, wrong
@@ -72,8 +72,8 @@ def snippets(name: str) -> dict[str, str]:
     }
 
 
-def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[nodes.Node]]]:
-    """Yield id, title and content of what can be tried with an example."""
+def sections_of(name: str, base: str = "") -> Iterator[nodes.Node]:
+    """Yield the sections about what can be tried with an example."""
     calls = load(name).calls
     if not calls:
         return
@@ -82,7 +82,7 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
     for call in calls:
         alike.setdefault((repr(call), str(call.because)), []).append(call)
     for call, *others in alike.values():
-        text = nodes.paragraph("", "", nodes.literal("", repr(call).partition(": ")[2]))
+        text = paragraph(nodes.literal("", repr(call).partition(": ")[2]))
         numbers = ", ".join(str(one.number) for one in (call, *others))
         text += nodes.Text(f" (call{'s' if others else ''} {numbers})")
         if call.conventions and not call.raises:
@@ -92,23 +92,18 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
             text += nodes.Text(" must raise an error: " + " ".join(call.because.values()))
         known += nodes.list_item("", text)
     code: list[nodes.Node] = []
-    for number, (library, lines) in enumerate(snippets(name).items()):
+    for library, lines in snippets(name).items():
         block = nodes.literal_block(lines, lines, language="python")
-        if number == 0:
-            code.append(block)
-        else:
-            code += [raw(f'<details class="aside"><summary>In {library}</summary>'), block]
-            code.append(raw("</details>"))
-    yield (
+        fold = raw(f'<details class="aside"><summary>In {library}</summary>')
+        code += [fold, block, raw("</details>")] if code else [block]
+    yield section(
         "test",
         "Test your own function",
-        [
-            nodes.paragraph("", "The example has the results of these calls:"),
-            known,
-            *how_to_install(base),
-            nodes.paragraph("", "Call your own function in place of ours:"),
-            *code,
-        ],
+        paragraph("The example has the results of these calls:"),
+        known,
+        *how_to_install(base),
+        paragraph("Call your own function in place of ours:"),
+        *code,
     )
     if caught := slips_of().get(name):
         rows = "".join(off_by(name, slip) for slip in caught)
@@ -120,11 +115,8 @@ def sections_of(name: str, base: str = "") -> Iterator[tuple[str, str, list[node
             " break the sheet with that slip, or, if it does not change the sheet, to read what it"
             " does."
         )
-        yield (
-            "slips",
-            "Slips that it catches",
-            [nodes.paragraph("", said), raw(f'<div class="table">{listed}</div>')],
-        )
+        drawn = raw(f'<div class="table">{listed}</div>')
+        yield section("slips", "Slips that it catches", paragraph(said), drawn)
 
 
 def off_by(name: str, slip: Slip) -> str:

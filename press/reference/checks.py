@@ -12,11 +12,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from book.reference.other_libraries import TABLE
 from press import seams
-from press.example.catalog import row
 from press.example.data import documents, flat
-from press.example.generated_catalog import table
 from press.lesson.folds import aside
-from press.markup import paragraph
+from press.markup import paragraph, row, table
 from press.measure.budgets import BUDGETS
 from press.measure.site import HEAVIEST, WRITTEN_ALIKE
 from press.measure.visit import Way
@@ -94,10 +92,7 @@ class Budgets(SphinxDirective):
 
 def budgets() -> nodes.Node:
     """Return the table of the budgets: the limit of each, and where it is measured."""
-    rows = [
-        row(*([nodes.Text(text)] for text in (b.name, b.limit, "; ".join(map(str, b.modes)))))
-        for b in BUDGETS
-    ]
+    rows = [row(b.name, b.limit, "; ".join(map(str, b.modes))) for b in BUDGETS]
     title = nodes.title("", f"The {len(BUDGETS)} budgets, and where each is measured")
     return aside("", title, table(("Budget", "Limit", "Measured"), rows))
 

@@ -7,7 +7,7 @@ import yaml
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from press.markup import paragraph, to_page
+from press.markup import defined, paragraph, to_page
 from press.reference.theorem_index import with_formulas
 from press.site.sources import to_test
 
@@ -32,14 +32,12 @@ class Errata(SphinxDirective):
             keeps: nodes.Node = nodes.Text("an assertion of its page")
             if "test" in entry:
                 keeps = to_test(self.env.app, self.env.docname, entry["test"])
-            correction = nodes.definition(
-                "",
+            listed += defined(
+                to_page(entry["page"]),
                 paragraph(nodes.emphasis("", "In short, it said: "), entry["old"]),
                 paragraph(nodes.emphasis("", "What holds: "), entry["new"]),
                 paragraph(found, keeps, *with_formulas(refuted(entry)), classes=("uses",)),
             )
-            term = nodes.term("", "", to_page(entry["page"]))
-            listed += nodes.definition_list_item("", term, correction)
         return [listed]
 
 

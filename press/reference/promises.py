@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from press.markup import paragraph
+from press.markup import defined, paragraph
 from press.site.sources import PROMISES, promises, to_test
 
 SCRIPT = ".ci/run"
@@ -93,6 +93,4 @@ def items(app: Sphinx, page: str) -> Iterator[nodes.Node]:
         ]
         for commit, what in entry.get("caught", {}).items():
             said.insert(-1, paragraph(f"It has caught {what} (", nodes.literal("", commit), ")."))
-        yield nodes.definition_list_item(
-            "", nodes.term("", entry["promise"]), nodes.definition("", *said)
-        )
+        yield defined(nodes.Text(entry["promise"]), *said)

@@ -55,7 +55,7 @@ class Index:
             name = page.removeprefix("book/")
             statements = self.doctrees[page].findall(lambda n: isinstance(n, STATEMENTS))
             entries = [self.entry(page, statement) for statement in statements]
-            yield section(name.replace("/", "-"), *entries, title=[to_page(name)])
+            yield section(name.replace("/", "-"), [to_page(name)], *entries)
 
     def entry(self, page: str, statement: nodes.Element) -> nodes.Node:
         """Return the entry of a statement."""
