@@ -45,7 +45,7 @@ class Table:
     is_open: bool = False  # with what made its first entry
 
     def __post_init__(self) -> None:
-        self.trace = trace.trace_of(trace.data_of(self.example))
+        self.trace = trace.trace_of(self.example)
         self.known = self.trace.known[self.array]
         expected = [self.known.values[tuple(place)] for place in chain(*self.at)]
         if not np.allclose(expected, [*chain(*self.values)], rtol=1e-6, atol=1e-9, equal_nan=True):

@@ -197,7 +197,7 @@ def page(
     tolerance, origin = data["tolerance"], data["provenance"]
     corrects = [paragraph(*prose(curled(origin["corrects"])))] if origin["corrects"] else []
     further = []
-    if steps := trace.steps_of(data["id"]):
+    if steps := trace.trace_of(data["id"]).steps():
         further.append(section("steps", "Step by step", raw(STEPS + steps)))
     if not data.get("withdrawn"):
         further += snippets.sections_of(data["id"], base)

@@ -15,13 +15,13 @@ import numpy as np
 from xlsxwriter import Workbook
 from xlsxwriter.utility import xl_range_abs, xl_rowcol_to_cell
 
-from derivations.documents import read
+from derivations.documents import DATA, read
 from derivations.recording import Step
 from derivations.traces import Recording, record
 from press.example.axes import heads
 from press.example.data import documents
 from press.example.sheets import of_example
-from press.example.trace import DATA, look_through
+from press.example.trace import look_through
 from press.site.rights import TEXT
 from press.site.theme import ROOT
 from selfattn_ref.worked_examples import load

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sphinx.application import Sphinx
 
-from derivations.documents import read
+from derivations.documents import DATA, ROOT, read
 from derivations.recording import Step
 from derivations.traces import record
 from press.example.arithmetic import ATOM, PRODUCT, SUM, Text, atom, equals, formula, short
 from press.example.axes import heads
-from press.example.data import read as data_in
+from press.example.data import documents
 
 Array = NDArray[Any]
 # The number of a matrix; "r" or "c" and which row or column, "e" and i, j, or "m" for all of it.
@@ -33,8 +33,6 @@ Entry = tuple[str, int, int]
 MOST = 400  # entries of an array that one would look at
 LONG = 160  # letters that say how an array is made
 INLINE = 4  # steps within a sum that are written out before the line that uses them
-ROOT = Path(__file__).parents[2]
-DATA = ROOT / "selfattn_ref" / "worked_examples" / "data"
 
 
 @dataclass(frozen=True)
@@ -527,34 +525,22 @@ def unlisted(matrix: Matrix, listed: Set[int]) -> Iterator[Matrix]:
 
 
 @cache
-def trace_of(path: Path) -> Trace:
-    """Return the trace of the example that a file holds."""
-    recording = record(read(path))
-    return Trace(data_in(path), recording.inputs, recording.expected)
-
-
-def data_of(name: str) -> Path:
-    """Return the file of an example."""
-    return DATA / f"{name}.json"
+def trace_of(name: str) -> Trace:
+    """Return the trace of an example."""
+    recording = record(read(DATA / f"{name}.json"))
+    return Trace(documents(ROOT)[name], recording.inputs, recording.expected)
 
 
 def is_traced(name: str, matrix: str) -> bool:
     """Tell whether something can be said of the entries of a matrix of an example."""
-    known = trace_of(data_of(name)).known
+    known = trace_of(name).known
     return matrix in known and known[matrix].values.dtype != bool
-
-
-def steps_of(name: str) -> str:
-    """Return the table of the steps of an example."""
-    return trace_of(data_of(name)).steps()
 
 
 def write(app: Sphinx) -> None:
     """Write the script of each example."""
     folder = Path(app.outdir, "_static", "traces")
     folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(DATA.glob("SA*.json")):
-        facts = json.dumps(trace_of(path).document(), ensure_ascii=False, separators=(",", ":"))
-        (folder / f"{path.stem}.js").write_text(
-            f'bookTrace.take("{path.stem}",{facts});\n', encoding="utf-8"
-        )
+    for name in documents(ROOT):
+        facts = json.dumps(trace_of(name).document(), ensure_ascii=False, separators=(",", ":"))
+        (folder / f"{name}.js").write_text(f'bookTrace.take("{name}",{facts});\n', "utf-8")

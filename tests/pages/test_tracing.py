@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 
+from derivations.documents import DATA
 from press.example.arithmetic import equals, short
-from press.example.trace import DATA, data_of, named, trace_of
+from press.example.trace import named, trace_of
 
 NAMES = sorted(path.stem for path in DATA.glob("SA*.json"))
 # Matrices that are not made of other arrays, and why; the panel says what they are.
@@ -40,7 +41,7 @@ class TestEveryEntry:
     """Each line is arithmetic that holds, and ends with the number that it is about."""
 
     def test_the_lines_hold(self, name: str) -> None:
-        trace = trace_of(data_of(name))
+        trace = trace_of(name)
         assert all(f"{named(matrix)} <span" in trace.steps() for matrix in trace.made)
         for matrix in trace.made:
             for i, j in np.ndindex(trace.known[matrix].values.shape):
@@ -63,7 +64,7 @@ class TestEveryEntry:
                     assert evaluated(last[-1]) == near, lines
 
     def test_what_made_an_entry_and_what_it_is_used_for_agree(self, name: str) -> None:
-        trace = trace_of(data_of(name))
+        trace = trace_of(name)
 
         def entries(place: list) -> set[tuple[str, int, int]]:
             k, kind, *at = place
@@ -107,7 +108,7 @@ class TestNumbers:
         assert equals(0.25, 3.0, 1e-17) == "="  # what rounding leaves of 0
         assert equals(0.25, 1 / 3) == "≈"
         assert equals(1e-17, residue=0) == "≈"
-        lines = trace_of(data_of("SA021")).lines("weights_low_filled", 0, 0)
+        lines = trace_of("SA021").lines("weights_low_filled", 0, 0)
         assert any(line.startswith("exponential: e") and "≈ 0 " in line for line in lines)
 
 
@@ -117,7 +118,7 @@ class TestWhatIsTraced:
     def test_each_matrix_is_made_of_something(self) -> None:
         missing = set()
         for name in NAMES:
-            trace = trace_of(data_of(name))
+            trace = trace_of(name)
             for array, entry in trace.data["expected"].items():
                 values = np.array(entry["value"])
                 if values.ndim > 1 and values.dtype.kind in "if":
@@ -127,36 +128,36 @@ class TestWhatIsTraced:
         assert missing == set(NOT_MADE)
 
     def test_a_slip_is_made_in_its_own_way(self) -> None:
-        lines = trace_of(data_of("SA047")).lines("weights_filled", 1, 2)
+        lines = trace_of("SA047").lines("weights_filled", 1, 2)
         assert "a number in place of what the mask hides" in lines
-        lines = trace_of(data_of("SA051")).lines("weights_true_hides", 1, 1)
+        lines = trace_of("SA051").lines("weights_true_hides", 1, 1)
         assert lines[-1].startswith("the mask is true here")
 
     def test_equal_columns_are_told_apart(self) -> None:
         """Columns 3 and 4 of the queries of SA027 are equal; head 2 begins with column 4."""
         columns = {
             place[1:]
-            for place in trace_of(data_of("SA027")).origin("query_heads[2]", 1, 0)
+            for place in trace_of("SA027").origin("query_heads[2]", 1, 0)
             if place[0] == "w_query"
         }
         assert columns == {(k, 4) for k in range(4)}
 
     def test_a_copy_says_what_it_is_a_copy_of(self) -> None:
-        trace = trace_of(data_of("SA026"))
+        trace = trace_of("SA026")
         assert trace.lines("query_heads[1]", 2, 0) == ["the same as <code>query</code>[2, 2]"]
         assert trace.lines("merged", 2, 3) == ["the same as <code>head_outputs[1]</code>[2, 1]"]
         assert {name for name, *_ in trace.origin("output", 1, 1)} == {"merged", "w_output"}
 
     def test_what_is_listed_lights_up_behind_what_is_not(self) -> None:
-        lit = trace_of(data_of("SA006")).origin("weights", 1, 3)
+        lit = trace_of("SA006").origin("weights", 1, 3)
         assert {(name, i) for name, i, _ in lit if name == "embeddings"} == {
             ("embeddings", i) for i in range(5)
         }
-        sources = {name for name, *_ in trace_of(data_of("SA028")).origin("output_encoded", 1, 1)}
+        sources = {name for name, *_ in trace_of("SA028").origin("output_encoded", 1, 1)}
         assert sources == {"weights_encoded", "embeddings", "encoding", "w_value"}
 
     def test_weights_come_from_scores_under_the_mask(self) -> None:
-        trace = trace_of(data_of("SA016"))
+        trace = trace_of("SA016")
         assert {name for name, *_ in trace.origin("weights", 2, 1)} == {"scaled_scores"}
         assert trace.lines("weights", 0, 1)[-1].startswith("the mask hides this key")
         labels = [line.partition(":")[0] for line in trace.lines("weights", 2, 1)]
@@ -168,13 +169,13 @@ class TestWhatIsTraced:
 
     def test_only_a_mask_that_is_read_the_other_way_hides_where_it_is_true(self) -> None:
         """A mask that is made of two others ends in a "not", too (SA069)."""
-        prefix = trace_of(data_of("SA069")).lines("weights_prefix", 1, 0)
-        inverted = trace_of(data_of("SA021")).lines("weights_inverted", 0, 1)
+        prefix = trace_of("SA069").lines("weights_prefix", 1, 0)
+        inverted = trace_of("SA021").lines("weights_inverted", 0, 1)
         assert "the mask lets it through" in prefix
         assert "the mask is false here" in inverted
 
     def test_the_steps_of_a_page_are_those_of_its_arrays(self) -> None:
-        steps = trace_of(data_of("SA009")).steps()
+        steps = trace_of("SA009").steps()
         order = [
             steps.index(f"<code>{name}</code> <span") for name in ("query", "scores", "context")
         ]
