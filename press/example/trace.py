@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,6 @@ def address(name: str, *index: int) -> str:
     return ".".join([*re.findall(r"\w+", name), *map(str, index)])
 
 
-def parts_of(entry: Sequence[Any]) -> list[Any]:
-    """Return the lines of an entry, and what else is said of it."""
-    _, lines, *rest = entry
-    return [*lines, *rest]
-
-
 def is_copy(step: Step) -> bool:
     """Tell whether a step only takes another one, without a word."""
     return step.operation == "choose" and not step.words.says
@@ -130,12 +125,8 @@ class Trace:
     def made(self) -> list[str]:
         """The names of the matrices that are made of something."""
         numeric = [name for name in self.names if self.known[name].values.dtype != bool]
-        return [name for name in numeric if any(any(row) for row in self.all_lines(name))]
-
-    def all_lines(self, name: str) -> list[list[list[str]]]:
-        """Return the lines of every entry of a matrix."""
-        rows, columns = self.known[name].values.shape
-        return [[self.lines(name, i, j) for j in range(columns)] for i in range(rows)]
+        places = {name: np.ndindex(self.known[name].values.shape) for name in numeric}
+        return [name for name in numeric if any(self.lines(name, *at) for at in places[name])]
 
     # What is said of an entry
 
@@ -396,25 +387,21 @@ class Trace:
         head and foot of what is said. What is said of several entries is said once, under `again`.
         """
         entries = {}
+        counts: Counter[str] = Counter()
         for at, (name, matrix) in enumerate(self.known.items()):
             if matrix.values.dtype == bool:
                 continue
             rows, columns = matrix.values.shape
             entries[at] = [[self.entry(name, i, j) for j in range(columns)] for i in range(rows)]
-        counts = Counter(
-            json.dumps(part)
-            for rows in entries.values()
-            for row in rows
-            for entry in row
-            for part in parts_of(entry)
-        )
+            for _, lines, *rest in chain(*entries[at]):
+                counts.update(map(json.dumps, [*lines, *rest]))
         often = [text for text, count in counts.items() if count > 1 and len(text) > 12]
         places = {text: k for k, text in enumerate(often)}
 
         def once(part: Any) -> Any:
             return places.get(json.dumps(part), part)
 
-        for entry in (entry for rows in entries.values() for row in rows for entry in row):
+        for entry in chain(*chain(*entries.values())):
             value, lines, *rest = entry
             entry[:] = [value, [*map(once, lines)], *map(once, rest)]
         return {"names": self.names, "again": [*map(json.loads, often)], "entries": entries}
