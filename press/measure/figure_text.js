@@ -1,6 +1,6 @@
 // The size of each text of the figures, and its contrast with what it stands on.
 return drawings.flatMap((svg) => {
-  const shapes = marks(svg).filter((mark) => mark.fill && !mark.whole);
+  const shapes = marks(svg).filter((mark) => mark.fill);
   return texts(svg).map((text) => {
     const center = middle(text.corners);
     let behind = ground(svg);
@@ -12,7 +12,7 @@ return drawings.flatMap((svg) => {
     }
     if (text.halo) behind = over(color(text.style.stroke), behind);
     const paint = color(text.style.fill);
-    const ink = over([...paint.slice(0, 3), paint[3] * text.style.fillOpacity * opacity(text.parent)], behind);
+    const ink = over([...paint.slice(0, 3), paint[3] * text.style.fillOpacity * opacity(text.element)], behind);
     return { element: text.name, size: text.rendered, value: contrast(ink, behind) };
   });
 });
