@@ -683,7 +683,7 @@ def _chart(
 def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame: Box) -> None:
     """Write the names of curves, (name, points, look), each where it is nearest to its own alone.
 
-    A name that comes first takes a place from others: the best of several orders is taken.
+    A name that comes first takes a place from others: the best of all orders is taken.
     """
     points = [sampled(line, 4) for _, line, _ in named]
     offers = {}
@@ -693,7 +693,7 @@ def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame:
             offers[i] = _offers(canvas, name, points[i], rest, frame)
     best: dict[int, tuple[float, Spot, Box]] = {}
     most = (-np.inf, -np.inf)
-    for order in _orders(list(offers)):
+    for order in itertools.permutations(offers):
         taken: dict[int, tuple[float, Spot, Box]] = {}
         for i in order:
             free = (o for o in offers[i] if not any(o[2].overlaps(t[2], 6) for t in taken.values()))
@@ -708,15 +708,6 @@ def _name_curves(canvas: Canvas, named: Sequence[tuple[str, Array, str]], frame:
     for i in offers:
         (name, _, look), (_, spot, _) = named[i], best[i]
         canvas.text(*spot[:2], name, look.split()[0], anchor=spot.anchor, bold=True)
-
-
-def _orders(names: Sequence[int]) -> Iterable[Sequence[int]]:
-    """Return all orders of a few names; of many, those in which each comes first, either way."""
-    if len(names) <= 5:
-        return itertools.permutations(names)
-    rest = [[other for other in names if other != name] for name in names]
-    pairs = zip(names, rest, strict=True)
-    return [[name, *way] for name, others in pairs for way in (others, others[::-1])]
 
 
 def _offers(

@@ -102,8 +102,6 @@ def formula(step: Step, parts: Sequence[Text]) -> Text:
             holds = SUM if len(terms) > 1 else PRODUCT
             return joined(" + ".join(terms), holds, *used)
         case "subtract":
-            if y.text == "0" and y.notes:
-                return joined(x.text, x.holds, x)
             return joined(f"{x.text} − {y.inside()}", SUM, x, y)
         case "multiply":
             return joined(f"{x.inside()} × {y.inside()}", PRODUCT, x, y)
@@ -117,8 +115,6 @@ def formula(step: Step, parts: Sequence[Text]) -> Text:
             return joined(f"{x.inside(ATOM)}{raised}", ATOM, x, y)
         case "root" if step.operands[1].value == 2:
             return joined(f"√{x.inside(ATOM)}", ATOM, x)
-        case "root":
-            return joined(f"{x.inside(ATOM)}<sup>1 ÷ {y.text}</sup>", ATOM, x, y)
         case "exp":
             tiny = (NOT_FULL,) if float(step.value) <= 1e-12 else ()
             return joined(f"e<sup>{x.text}</sup>", ATOM, x, Text("", numbers=tiny))
