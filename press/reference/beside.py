@@ -1,6 +1,5 @@
 """Let a program of the tests run beside the build, and keep what it prints."""
 
-import json
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -20,16 +19,14 @@ class Beside:
     deciding: tuple[str, ...]
     running: dict[Path, subprocess.Popen[str]] = field(default_factory=dict)
 
-    def kept(self, root: Path) -> tuple[Path, str, dict[str, str]]:
-        """Return the file of what is kept, the present state, and what was printed in which."""
-        file = root / "_build" / ".cache" / f"{self.name}.json"
-        told = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-        return file, fingerprint(root, self.deciding), told
+    def kept(self, root: Path) -> Path:
+        """Return the file of what is printed in the present state."""
+        state = fingerprint(root, self.deciding)
+        return root / "_build" / ".cache" / f"{self.name}-{state}.txt"
 
     def start(self, root: Path) -> None:
         """Start the program, unless what it prints is known."""
-        _, state, told = self.kept(root)
-        if state not in told and root not in self.running:
+        if not self.kept(root).is_file() and root not in self.running:
             self.running[root] = subprocess.Popen(
                 [sys.executable, *self.arguments],
                 cwd=root,
@@ -42,13 +39,11 @@ class Beside:
     def text(self, root: Path) -> str:
         """Return what the program prints, once it has ended."""
         self.start(root)
-        file, state, told = self.kept(root)
-        if state not in told:
-            process = self.running.pop(root)
+        file = self.kept(root)
+        if process := self.running.pop(root, None):
             text, _ = process.communicate()
             if process.returncode:
                 raise ExtensionError(f"{self.name}: {text.strip()[-300:]}")
-            told = {state: text}
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(told), encoding="utf-8")
-        return told[state]
+            file.write_text(text, encoding="utf-8")
+        return file.read_text("utf-8")
