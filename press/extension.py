@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.nodes import solution_node
 from sphinx_proof.nodes import proof_node
 
-from press import fonts
+from press import fonts, seams
 from press.build import execution, linkcheck
 from press.example import (
     arrays,
@@ -47,7 +47,6 @@ from press.lesson.folds import Visitors, html
 from press.math import render, roles
 from press.reference import checks, errata, objectives, promises, source_pages, theorem_index
 from press.reference.map import Map, tell_paths
-from press.seams import STATEMENTS
 from press.site import (
     addresses,
     headings,
@@ -86,7 +85,7 @@ END, END_FOLD = html("</div>\n"), html("</details>\n")
 
 # What writes a node as HTML; the directives behind most of them are of other extensions.
 VISITORS: dict[type[nodes.Element], Visitors] = {
-    **dict.fromkeys(STATEMENTS, (statements.visit_statement, END)),
+    **dict.fromkeys(seams.STATEMENTS, (statements.visit_statement, END)),
     proof_node: (statements.visit_proof, END_FOLD),
     **dict.fromkeys(exercises.EXERCISES, (exercises.visit_exercise, END)),
     solution_node: (exercises.visit_solution, END_FOLD),
@@ -122,7 +121,7 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("builder-inited", USUAL, theme.write_assets),
     ("builder-inited", USUAL, figures.copy_scripts),
     ("env-get-outdated", USUAL, execution.changed),
-    ("env-purge-doc", USUAL, execution.forget),
+    ("env-purge-doc", USUAL, seams.forget_solutions),
     ("source-read", EARLY, execution.wait),
     ("env-get-updated", LATE, execution.write_on_all_cores),
     ("env-updated", USUAL, execution.wait_for_all),

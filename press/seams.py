@@ -247,8 +247,8 @@ def exercise(env: Env, label: str) -> nodes.Element:
     return found
 
 
-def forget_solutions(env: Env, page: str) -> None:
-    """Forget what sphinx-exercise keeps of the gated solutions of a page."""
+def forget_solutions(app: Sphinx, env: Env, page: str) -> None:
+    """Forget what sphinx-exercise keeps of the gated solutions of a page, to read it again."""
     getattr(env, "sphinx_exercise_gated_registry", {}).pop(page, None)
 
 

@@ -120,11 +120,6 @@ def changed(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     return pages
 
 
-def forget(app: Sphinx, env: BuildEnvironment, page: str) -> None:
-    """Forget what sphinx-exercise keeps of a page, which may be read again."""
-    seams.forget_solutions(env, page)
-
-
 def wait(app: Sphinx, page: str, source: list[str]) -> None:
     """Wait for the results of the page that is read next, if it is executed."""
     path = Path(app.env.doc2path(page))

@@ -21,7 +21,6 @@ from press.measure.visit import Way
 from press.reference.beside import Beside
 from press.reference.promises import SCRIPT, WORKFLOWS, runs
 from press.reference.theorem_index import SEARCHED
-from press.seams import STATEMENTS
 from press.site import moved
 from press.site.placeholders import LateDirective
 from selfattn_ref.worked_examples import slips
@@ -47,17 +46,12 @@ class Checks(LateDirective):
     def content(app: Sphinx) -> list[nodes.Node]:
         """Return the list."""
         root = Path(app.srcdir)
-        statements = sum(
-            isinstance(node, STATEMENTS)
-            for page in set(seams.statements(app.env).values())
-            for node in app.env.get_doctree(page).findall(nodes.Element)
-        )
         lines = [
             paragraph(
                 *(nodes.strong("", much), f" {what}: ", nodes.literal("", command)),
                 f", {runs(root, command.removeprefix('make '))}",
             )
-            for much, what, command in counted(root, statements)
+            for much, what, command in counted(root, len(seams.statements(app.env)))
         ]
         return [nodes.bullet_list("", *(nodes.list_item("", line) for line in lines))]
 
