@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 from press.example import slip_catalog
@@ -25,10 +24,7 @@ class Precision(SphinxDirective):
         """Return two tables."""
         for path in slip_catalog.SOURCES:
             self.env.note_dependency(str(Path(self.env.srcdir, path)))
-        node = nodes.Element()
-        lines = [*by_size(), "", *by_call()]
-        self.state.nested_parse(StringList(lines, source=""), self.content_offset, node)
-        return list(node.children)
+        return self.parse_text_to_nodes("\n".join([*by_size(), "", *by_call()]))
 
 
 class Sharpness(NamedTuple):

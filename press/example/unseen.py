@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
 from press.example import generated_catalog, public_bugs, slip_catalog
@@ -28,10 +27,9 @@ class Unseen(SphinxDirective):
             self.env.note_dependency(str(Path(self.env.srcdir, path)))
         found = public_bugs.bugs(Path(self.env.srcdir))
         missed, impossible = not_caught(found)
-        node = nodes.Element()
         lines = [*limits(), about_bugs(len(found), len(missed), len(impossible))]
-        self.state.nested_parse(StringList(lines, source=""), self.content_offset, node)
-        return [*node.children, raw(fold(missed, impossible))]
+        said = self.parse_text_to_nodes("\n".join(lines))
+        return [*said, raw(fold(missed, impossible))]
 
 
 class Sizes(NamedTuple):
