@@ -4,7 +4,6 @@ A program for chats shows it a quarter as large, so a number is 50 pixels high.
 """
 
 import textwrap
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +92,5 @@ def describe_card(app: Sphinx, page: str, template: str, context: dict[str, Any]
     """Tell the head of a page what the card shows."""
     if has_card():
         context["card_size"] = SIZE
-        context["card_says"] = f"Three words and their weights. {said_of_card()}"
-
-
-@cache
-def said_of_card() -> str:
-    """Return the sentence of the card."""
-    return sentence(of_example(EXAMPLE)[0], WORD)
+        said = sentence(of_example(EXAMPLE)[0], WORD)
+        context["card_says"] = f"Three words and their weights. {said}"
