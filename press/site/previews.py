@@ -3,7 +3,6 @@
 They stand in templates, which a browser does not draw, so that a page from a disk has them, too.
 """
 
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -29,23 +28,19 @@ def write(app: Sphinx) -> None:
         for address, label in dict.fromkeys(LINK.findall(text) if name not in LISTS else ()):
             target = (path.parent / address).resolve()
             if found := read(target).xpath("//*[@id=$label]", label=label):
-                shown = as_seen_from(path, target, found[0])
-                kept += f'<template data-preview="{label}">{shown}</template>\n'
+                kept += f'<template data-preview="{label}">{bare(found[0])}</template>\n'
         if (after := text.replace("</main>", f"{kept}</main>")) != before:
             path.write_text(after, encoding="utf-8")
 
 
-def as_seen_from(path: Path, target: Path, element: Any) -> str:
-    """Return an element of another page: with links that lead where they did, and no ids."""
+def bare(element: Any) -> str:
+    """Return an element of another page without its links, which would lead elsewhere, and ids."""
     copy = html.fromstring(html.tostring(element, encoding="unicode", with_tail=False))
     for name in ("tested", "cite", "headerlink"):
         for one in copy.find_class(name):
             one.drop_tree()
     for one in copy.xpath("descendant-or-self::*[@id]"):
         del one.attrib["id"]
-    for link in copy.iter("a"):
-        address, _, anchor = link.get("href").partition("#")
-        if "://" not in address:
-            at = os.path.relpath((target.parent / address) if address else target, path.parent)
-            link.set("href", f"{Path(at).as_posix()}{anchor and '#'}{anchor}")
+    for link in list(copy.iter("a")):
+        link.drop_tag()
     return str(html.tostring(copy, encoding="unicode"))
