@@ -12,7 +12,7 @@ from derivations.traces import write_traces
 from press.example.notebook import cells_of
 from press.example.sheets import of_example
 from press.example.spreadsheet import write_spreadsheets
-from press.lesson.notebook import written
+from press.lesson.notebook import save
 from press.site.addresses import base_of, elsewhere
 from press.site.archives import archive
 from press.site.citation import Work
@@ -51,10 +51,8 @@ def write_files(app: Sphinx) -> None:
 
 def write_notebook(app: Sphinx, name: str, work: Work) -> None:
     """Put the notebook of an example into the site, before `write_files` looks for it."""
-    path = Path(app.outdir, FOLDER, f"{name}.ipynb")
-    path.parent.mkdir(parents=True, exist_ok=True)
     cells = list(cells_of(name, install(base_of(app.config)), work))
-    path.write_text(written(cells, name.lower()), "utf-8")
+    save(Path(app.outdir, FOLDER, f"{name}.ipynb"), cells, name.lower())
 
 
 def buttons(name: str, base: str = "", *, runs: bool = True) -> str:

@@ -6,7 +6,7 @@ from docutils import nodes
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from sphinx.application import Sphinx
 
-from press.lesson.notebook import PRINTING, install_cell, terms, written
+from press.lesson.notebook import PRINTING, install_cell, save, terms
 from press.site.addresses import base_of
 from press.site.citation import work_of
 from press.site.library import install
@@ -64,5 +64,4 @@ def write(app: Sphinx, doctree: nodes.document, page: str) -> None:
         new_code_cell(MASKED),
     ]
     path = Path(app.outdir, app.builder.get_target_uri(page)).with_name(f"{NAME}.ipynb")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(written(cells, NAME), "utf-8")
+    save(path, cells, NAME)

@@ -323,15 +323,16 @@ def terms() -> str:
     return f"Text and figures: [{TEXT.name}]({TEXT.address}). Code: [{CODE.name}]({CODE.address})."
 
 
-def written(cells: Sequence[Any], name: str) -> str:
-    """Return a notebook as text, the same in every build: a cell is known by its number."""
+def save(path: Path, cells: Sequence[Any], name: str) -> None:
+    """Write a notebook, the same in every build: a cell is known by its number."""
     for number, cell in enumerate(cells):
         cell["id"] = f"{name}-{number}"[-64:]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     rights = {"text": TEXT.address, "code": CODE.address}
     notebook = new_notebook(cells=cells, metadata={"kernelspec": kernel, "license": rights})
     nbformat.validate(notebook)
-    return str(nbformat.writes(notebook)) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{nbformat.writes(notebook)}\n", "utf-8")
 
 
 def cells_of(app: Sphinx, doctree: nodes.document, page: str) -> list[Any]:
@@ -360,8 +361,7 @@ def write(app: Sphinx, doctree: nodes.document, page: str) -> None:
     if not is_lesson(page):
         return
     path = Path(app.outdir, app.builder.get_target_uri(page)).with_suffix("")
-    path.parent.mkdir(parents=True, exist_ok=True)
     cells = cells_of(app, doctree, page)
     unsolved = [cell for cell in cells if "solution" not in cell.metadata.get("tags", ())]
     for name, chosen in ((path.name, cells), (f"{path.name}{STUDENTS}", unsolved)):
-        path.with_name(f"{name}.ipynb").write_text(written(chosen, path.name), "utf-8")
+        save(path.with_name(f"{name}.ipynb"), chosen, path.name)
