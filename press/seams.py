@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -68,7 +69,6 @@ SEAMS = (
             ("dump_inventory", "7.4.7", "statements in objects.inv", "they cannot be referred to"),
             ("search", "7.4.7", "no index of Sphinx's own", "the reader fetches the book twice"),
             ("highlighter", "7.4.7", "colors of sources", "sources stand without colors"),
-            ("fignumbers", "7.4.7", "numbers of statements", "statements have no numbers"),
         )
     ),
     Seam("sphinx", "sphinx.writers.html5", "add_permalink_ref", "7.4.7",
@@ -162,22 +162,16 @@ def memory(env: Env) -> dict[str, Any]:
     return env.__dict__
 
 
-def number_of(env: Env, page: str, kind: str, label: str) -> str:
+def number_of(env: Env, page: str, label: str) -> str:
     """Return the number of a figure, an equation or a statement as it is shown, such as 3."""
-    numbers = env.toc_fignumbers.get(page, {}).get(kind, {})
+    numbers = ChainMap(*env.toc_fignumbers.get(page, {}).values())
     return ".".join(map(str, numbers.get(label, ())))
 
 
-def numbers_on(env: Env, page: str) -> dict[str, str]:
-    """Return the numbers of all that is numbered on a page, by label."""
-    kinds = env.toc_fignumbers.get(page, {}).values()
-    return {name: ".".join(map(str, number)) for kind in kinds for name, number in kind.items()}
-
-
-def shown_number(translator: HTML5Translator, kind: str, label: str) -> str:
+def shown_number(translator: HTML5Translator, label: str) -> str:
     """Return the number of something on the page that is written."""
-    numbers = translator.builder.fignumbers.get(kind, {})
-    return ".".join(map(str, numbers.get(label, ())))
+    builder = translator.builder
+    return number_of(builder.env, builder.current_docname, label)
 
 
 def keep_numbers(app: Sphinx) -> None:

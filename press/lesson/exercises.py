@@ -20,7 +20,7 @@ def add_anchors(app: Sphinx, doctree: nodes.document, page: str) -> None:
 def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
     """Open an exercise, under its number."""
     node[:] = node[1].children
-    number = seams.shown_number(self, "exercise", node["label"])
+    number = seams.shown_number(self, node["label"])
     self.body.append(self.starttag(node, "div", CLASS="exercise"))
     self.body.append(f'<p class="head"><span {heading(self)} class="kind">Exercise {number}</span>')
     self.add_permalink_ref(node, "Link to this exercise")
@@ -30,7 +30,7 @@ def visit_exercise(self: HTML5Translator, node: nodes.Element) -> None:
 def visit_solution(self: HTML5Translator, node: solution_node) -> None:
     """Open a solution, folded."""
     node[:] = node[1].children
-    number = seams.shown_number(self, "exercise", node["target_label"])
+    number = seams.shown_number(self, node["target_label"])
     self.body.append(
         '<details class="solution"><summary>Solution'
         f'<span class="unseen"> of exercise {number}</span></summary>\n'

@@ -100,9 +100,9 @@ class Writer:
         target = to or f"#{node.get('refid', '')}"
         return urljoin(f"{self.base}/{here}", target) if self.base else ""
 
-    def number(self, kind: str, node: nodes.Element) -> str:
-        """Return the number that a thing of a kind has on the page."""
-        numbers = [seams.number_of(self.app.env, self.page, kind, name) for name in node["ids"]]
+    def number(self, node: nodes.Element) -> str:
+        """Return the number that a thing has on the page."""
+        numbers = [seams.number_of(self.app.env, self.page, name) for name in node["ids"]]
         return next(filter(None, numbers), "")
 
     # Blocks
@@ -144,13 +144,13 @@ class Writer:
                 self.figure(node)
             case solution_node():
                 exercise = seams.exercise(self.app.env, node["target_label"])
-                self.solution(f"Solution of exercise {self.number('exercise', exercise)}", node[1:])
+                self.solution(f"Solution of exercise {self.number(exercise)}", node[1:])
             case nodes.admonition() if "room" in node["classes"]:  # its last part has the answers
                 self.say(f"**{self.inline(node[0])}**")
                 self.read(node[1:-1])
                 self.solution(self.inline(node[-1][0]), node[-1][1:])
             case exercise_node() | exercise_enumerable_node():
-                self.say(f"**Exercise {self.number('exercise', node)}.**")
+                self.say(f"**Exercise {self.number(node)}.**")
                 self.read(node[1:])
             case proof_node():
                 self.read(node[0].children)
@@ -184,7 +184,7 @@ class Writer:
             case nodes.paragraph():
                 yield on_the_page(self.inline(node))
             case nodes.math_block():
-                number = self.number("displaymath", node)
+                number = self.number(node)
                 formula = tex(wrapped(node.astext())) + (rf" \tag{{{number}}}" if number else "")
                 yield from ("$$", *formula.split("\n"), "$$")
             case nodes.literal_block() | nodes.doctest_block():
@@ -237,7 +237,7 @@ class Writer:
         text = "".join(raw.astext() for raw in figure.findall(nodes.raw))
         drawing, name = DRAWING.search(text), figure["ids"][0]
         caption = next(figure.findall(nodes.caption))
-        number = f"Fig. {self.number('figure', figure)}."
+        number = f"Fig. {self.number(figure)}."
         said = f"*{number}* {self.inline(caption)}"
         if ANSWERS.search(text):
             page = self.app.builder.get_target_uri(self.page)

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 def statement_name(env: BuildEnvironment, page: str, statement: nodes.Element) -> str:
     """Return the kind and the number of a statement, such as "Theorem 18"."""
-    number = seams.number_of(env, page, statement["countertype"], statement["label"])
+    number = seams.number_of(env, page, statement["label"])
     return f"{statement['realtype'].title()} {number}".rstrip()
 
 
@@ -96,6 +96,6 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     is_open = level_of(self.builder.env, self.builder.current_docname) != "1"
     self.body.append(f'<details class="proof"{" open" if is_open else ""}><summary>Proof')
     if (about := node["of"])["label"]:
-        number = seams.shown_number(self, about["countertype"], about["label"])
+        number = seams.shown_number(self, about["label"])
         self.body.append(f'<span class="unseen"> of {about["realtype"]} {number}</span>')
     self.body.append("</summary>\n")

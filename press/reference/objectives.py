@@ -40,7 +40,7 @@ def lesson(app: Sphinx, page: str) -> nodes.list_item:
     root = "../" * app.builder.get_target_uri(here).count("/")
     files = [
         f'<a href="{root}{FOLDER}/{figure["ids"][0]}.svg" download>'
-        f"{seams.number_of(app.env, page, 'figure', figure['ids'][0])}</a>"
+        f"{seams.number_of(app.env, page, figure['ids'][0])}</a>"
         for figure in doctree.findall(nodes.figure)
         if any(DRAWING.search(drawing.astext()) for drawing in figure.findall(nodes.raw))
     ]

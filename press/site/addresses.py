@@ -64,7 +64,7 @@ class BookBuilder(seams.Builder):
                 labels[one["label"]] = (page, one["label"], words(one[0]))
         for label, page in seams.equations(self.env).items():
             anchor = f"equation-{label}"
-            number = seams.number_of(self.env, page, "displaymath", anchor)
+            number = seams.number_of(self.env, page, anchor)
             labels[label] = (page, anchor, f"Equation {number}")
         return True
 

@@ -34,17 +34,16 @@ class Translator(seams.Translator):
             case addnodes.desc_signature():
                 return str(node["fullname"])
             case nodes.math_block():
-                return f"equation {seams.shown_number(self, 'displaymath', node['ids'][0])}"
+                return f"equation {seams.shown_number(self, node['ids'][0])}"
             case nodes.figure() | nodes.table():
-                kind = node.tagname
-                number = seams.shown_number(self, kind, node["ids"][0])
-                name = self.config.numfig_format[kind].partition("%s")[0].strip()
+                number = seams.shown_number(self, node["ids"][0])
+                name = self.config.numfig_format[node.tagname].partition("%s")[0].strip()
                 return f"{name} {number}".strip()
             case _ if isinstance(node, STATEMENTS):
-                number = seams.shown_number(self, node["countertype"], node["label"])
+                number = seams.shown_number(self, node["label"])
                 return f"{node['realtype']} {number}".capitalize().strip()
             case _ if "label" in node:
-                return f"Exercise {seams.shown_number(self, 'exercise', node['label'])}"
+                return f"Exercise {seams.shown_number(self, node['label'])}"
         return words(node)
 
 

@@ -8,6 +8,7 @@ solutions by their text.
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 from docutils import nodes
@@ -105,7 +106,7 @@ class Reader:
     """Reads the entries of a page from its doctree."""
 
     def __init__(self, app: Sphinx, page: str) -> None:
-        self.numbers = seams.numbers_on(app.env, page)
+        self.number_of = partial(seams.number_of, app.env, page)
         self.example = EXAMPLE.fullmatch(page)
         self.names = re.compile(rf"\b(SA\d{{3}}|{'|'.join(selfattn_ref.__all__)})\b")
         self.entries: list[Entry] = []
@@ -118,7 +119,7 @@ class Reader:
 
     def numbered(self, kind: str, node: nodes.Element) -> str:
         """Return the name of a theorem or the like, such as "Theorem 3"."""
-        number = self.numbers.get(node["ids"][0] if node["ids"] else "", "")
+        number = self.number_of(node["ids"][0] if node["ids"] else "")
         return f"{kind} {number}".strip()
 
     def read(self, node: nodes.Node, entry: Entry) -> None:
@@ -145,7 +146,7 @@ class Reader:
                 name = self.numbered("Exercise", node)
                 self.all(node[1:], self.start(node, "exercise", name))
             case solution_node():
-                name = self.numbers.get(node["target_label"], "")
+                name = self.number_of(node["target_label"])
                 fold = self.start(node, "solution", f"Solution of exercise {name}")
                 fold.anchor = f"{node['target_label']}-answer"
                 self.all(node[1:], fold)

@@ -52,7 +52,7 @@ def test_a_list_keeps_what_belongs_to_an_item():
     items = [nodes.paragraph("", "One"), nodes.math_block("", "x", ids=[], nowrap=True)]
     found = nodes.bullet_list("", nodes.list_item("", *items))
     sheet = writer()
-    sheet.number = lambda kind, node: ""
+    sheet.number = lambda node: ""
     assert "\n".join(sheet.lines(found)).strip() == "- One\n\n  $$\n  x\n  $$"
 
 
