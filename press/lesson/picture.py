@@ -43,7 +43,7 @@ def picture(drawing: str, about: About) -> str:
     rules = [
         " ".join(rule.replace(".drawing ", "").split())
         for rule in re.findall(r"[^{}]+\{[^}]*\}", looks)
-        if rule.strip().startswith(".drawing ") and "figure-" not in rule
+        if re.match(r"\.drawing [^{]", rule.strip()) and "figure-" not in rule
     ]
     style = re.sub(
         r"var\(--(\w+)\)", lambda m: colors[m[1]].light if m[1] in colors else "", "".join(rules)
