@@ -22,6 +22,8 @@ from press.site.sources import (
     shown,
 )
 
+TESTED = r'^class (\w+)\(.*\):\n    """(thm-[a-z-]+):'  # a class, and what it tests
+
 
 def uses(app: Sphinx) -> dict[str, dict[str, str]]:
     """Return, for names in the sources, what they check or derive: a text and its address."""
@@ -33,7 +35,7 @@ def uses(app: Sphinx) -> dict[str, dict[str, str]]:
                 found.setdefault(function, {})[name] = app.builder.get_target_uri(page)
     statements = seams.statements(app.env)
     for text in modules(Path(app.srcdir), THEOREMS).values():
-        for tested, label in re.findall(r'^class (\w+):\n    """(thm-[a-z-]+):', text, re.M):
+        for tested, label in re.findall(TESTED, text, re.M):
             if label in statements:
                 address = app.builder.get_target_uri(statements[label])
                 found[tested] = {"theorem": f"{address}#{label}"}

@@ -1,5 +1,7 @@
 """What stands around the text: where the contents open, what they mark, what a thumb can reach."""
 
+import re
+
 from playwright.sync_api import expect
 
 from press.build.book import SITE
@@ -89,3 +91,12 @@ def test_without_a_path_the_arrow_leads_through_the_book(visit):
         page.goto(address)
         expect(page.locator(".on-path:visible")).to_have_count(0)
         expect(page.locator(".next:visible")).not_to_have_attribute("data-path", "first")
+
+
+def test_the_test_of_a_theorem_leads_back_to_it():
+    pages = [page.read_text("utf-8") for page in (SITE / "tests/theorems").glob("*.html")]
+    links = re.compile(r'"used" href="[^"]*#(thm-[^"]+)')
+    back = {label for page in pages for label in links.findall(page)}
+    theorems = (SITE / "reference/theorems.html").read_text("utf-8")
+    listed = set(re.findall(r'href="[^"]*#(thm-[a-z-]+)"', theorems))
+    assert back == {label for label in listed if not label.endswith("-proof")}
