@@ -32,6 +32,8 @@ CLASSES = (
 )
 CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
+PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
+LISTED = 12  # steps of an example
 UNBROKEN = 9  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -175,6 +177,9 @@ def _strip(page: Page, below: int) -> None:
         (record,) = main.xpath(of_record)  # before what a sheet would end with
         for one in reversed(main.xpath(".//section[@id='derivation' or @id='origin']")):
             record.addnext(one)
+        if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
+            more[0].xpath("ancestor::div")[-1].addnext(E.P(f"{len(more)} more are on the site."))
+            unwanted += more
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
     for element in unwanted:
@@ -262,7 +267,7 @@ def _link(
 ) -> None:
     """Turn links to other pages into links to places on paper; drop those to anything else.
 
-    The first link of a section to a place says on which sheet that is.
+    The first link of a passage to a place says on which sheet that is.
     """
     said: set[tuple[Element, str]] = set()
     for link in list(page.main.iter("a")):
@@ -276,7 +281,7 @@ def _link(
         if name := names.get((target, unquote(anchor)), names.get((target, ""))):
             within = target == INDEX or volume_of(target) == volume
             link.set("href", f"#{name}" if within else f"{OTHER}{name}")
-            (section,) = link.xpath("ancestor::section[1]") or [page.main]
+            (section,) = link.xpath(PASSAGE) or [page.main]
             is_found = target == page.path or SORTED.fullmatch(target)
             if page.path != INDEX and not is_found and (section, name) not in said:
                 link.append(E.SPAN("000", {"class": "at"}))
@@ -295,21 +300,25 @@ def _at(name: str) -> Element:
 
 
 def _take_solutions(page: Page) -> Page | None:
-    """Take the solutions out of a page, link each exercise with its own, and return them."""
+    """Take the solutions out of a page, link each exercise with its own, and return them.
+
+    Who answers what in a room is one of them.
+    """
     taken = E.MAIN(E.H1(page.title, {"aria-level": "2"}))
-    for exercise in page.main.find_class("exercise"):
-        solution = exercise.getnext()
-        if solution is None or "solution" not in solution.classes:
+    answered = [(one, one.find("details"), "admonition-title") for one in page.main.find_class("room")]
+    answered += [(one, one.getnext(), "kind") for one in page.main.find_class("exercise")]
+    for asked, solution, kind in answered:
+        if solution is None or not {"solution", "aside"} & set(solution.classes):
             continue
-        label = exercise.get("id")
-        kind = exercise.find_class("kind")[0].text_content().strip()
+        label, name = asked.get("id"), asked.find_class(kind)[0].text_content().strip()
         solution.drop_tree()
         solution[0].drop_tree()  # the summary
         solution.tag = "section"
         solution.set("id", f"{label}-solution")
-        solution.insert(0, E.H3(kind, E.SMALL("page ", _at(label)), {"aria-level": "3"}))
+        solution.set("class", "solution")
+        solution.insert(0, E.H3(name, E.SMALL("page ", _at(label)), {"aria-level": "3"}))
         taken.append(solution)
-        exercise.append(E.P("Solution: page ", _at(f"{label}-solution"), {"class": "to-solution"}))
+        asked.append(E.P("Solution: page ", _at(f"{label}-solution"), {"class": "to-solution"}))
     return Page(f"solutions/{page.path}", taken) if len(taken) > 1 else None
 
 

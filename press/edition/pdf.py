@@ -4,7 +4,7 @@ import argparse
 import io
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -60,14 +60,14 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
-PRINTINGS = 4
+PRINTINGS = 5
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
 FILL_IN = """([own, other]) => {
   for (const place of document.querySelectorAll(".at")) {
     const [, mark, name] = /(#|:)(.*)/.exec(place.closest("a").getAttribute("href"));
-    place.textContent = (mark === "#" ? own : other)[decodeURIComponent(name)];
+    place.textContent = (mark === "#" ? own : other)[decodeURIComponent(name)] ?? "000";
   }
 }"""
 Numbers = dict[str, int]  # of the sheet that has an id
@@ -78,8 +78,8 @@ def print_book(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the volumes, each with its PDF: all pages, or those that are named.
 
-    Their HTML is left in `folder`. A number takes the same room whatever it is, so drafts tell on
-    which sheet each place is.
+    Their HTML is left in `folder`. Drafts tell on which sheet each place is; a number that is filled
+    in may move what follows, so they are printed until nothing moves.
     """
     book = read(site, only)
     pages = {volume: combine(site, read(site, only), volume) for volume in VOLUMES}
@@ -87,13 +87,16 @@ def print_book(
         volume: _opened(browser.new_page(), page, folder / f"{volume}.html")
         for volume, page in pages.items()
     }
-    numbers = {volume: _at_rest(tab) for volume, tab in tabs.items()}
+    numbers: dict[str, Numbers] = {volume: {} for volume in VOLUMES}
+    for _ in range(PRINTINGS):
+        before, numbers = numbers, {volume: _draft(tab, volume, numbers) for volume, tab in tabs.items()}
+        if numbers == before:
+            break
     for volume, page in pages.items():
         (other,) = VOLUMES.keys() - {volume}
-        tabs[volume].evaluate(FILL_IN, [numbers[volume], numbers[other]])
         with Pdf.open(io.BytesIO(tabs[volume].pdf(tagged=True, **PDF))) as pdf:
             if moved := dict(places(pdf).items() ^ numbers[volume].items()):
-                raise RuntimeError(f"{volume}: numbers of sheets move {sorted(moved)}")
+                raise RuntimeError(f"{volume}: numbers of sheets still move {sorted(moved)}")
             describe(pdf, book, str(page.findtext("head/title")))
             lead_to(pdf, edition_of(site, other).name)
             write_outline(pdf, page)
@@ -116,16 +119,12 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     return tab
 
 
-def _at_rest(tab: Tab) -> Numbers:
-    """Return the number of the sheet of every id; the first printing still moves some."""
-    found: Numbers = {}
-    for _ in range(PRINTINGS):
-        before = found
-        with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
-            found = places(pdf)
-        if found == before:
-            return found
-    raise RuntimeError("the numbers of the sheets do not come to rest")
+def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
+    """Fill in the numbers that are known, and return those that are found."""
+    (other,) = VOLUMES.keys() - {volume}
+    tab.evaluate(FILL_IN, [numbers[volume], numbers[other]])
+    with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
+        return places(pdf)
 
 
 def places(pdf: Pdf) -> Numbers:
@@ -235,6 +234,8 @@ def simplify(pdf: Pdf) -> None:
         if str(element.get("/Alt", "")).startswith(FORMULA):
             element.S = Name.Formula
             element.Alt = str(element.Alt).removeprefix(FORMULA)
+        elif str(element.S) == "/Figure" and "/Alt" not in element:
+            element.S = Name.Div  # around one that says what it shows
         kids = list((paragraphs if str(element.S) in GROUPS else flat)(found))
         pieces = [kid for kid in kids if kid.get("/Type") == Name.MCR]
         if pieces:
