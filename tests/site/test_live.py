@@ -102,7 +102,7 @@ WHILE_IT_GLIDES = """(async () => {
   const looks = () => [...f.root.querySelectorAll("text")].map((one) => one.className.baseVal);
   const said = [], text = () => { // but not what is spoken half a second later
     const copy = f.root.cloneNode(true);
-    copy.querySelectorAll("[role=status]").forEach((one) => one.remove());
+    copy.querySelectorAll(".unseen").forEach((one) => one.remove());
     return copy.textContent + looks();
   };
   for (const button of f.root.querySelectorAll("[data-put][aria-pressed=false]")) {
@@ -191,11 +191,37 @@ def until(holds):
     raise AssertionError("what was waited for did not happen")
 
 
+# Put the figure into a state, and return the numbers that changed in sight of the reader, those that
+# stand there, what is spoken and what is written for the ear.
+HEARD = """new Promise((done) => {
+  const texts = () => [...f.root.querySelectorAll("text[data-part]")].map((one) =>
+    (one.getClientRects().length && getComputedStyle(one).visibility === "visible"
+      ? one.textContent : ""));
+  const numbers = (all) => all.flatMap((text) => text.match(/−?\\d+([.]\\d+)?|∞|NaN/g) || []);
+  const before = texts(), status = f.root.querySelector("[role=status]");
+  status.textContent = "";
+  new MutationObserver(() => status.textContent && setTimeout(() => done({
+    changed: numbers(texts().filter((text, i) => text !== before[i])), all: numbers(texts()),
+    spoken: status.textContent,
+    written: f.root.querySelector(".unseen:not([role])").textContent,
+  }))).observe(status, { childList: true });
+  f.put(STATE);
+})"""
+
+
+def hear(page, name, state, place=0):
+    """Return what who hears the page is told when the figure comes to rest in a state."""
+    return ask(page, name, HEARD.replace("STATE", json.dumps(state)), place)
+
+
 def rest(page, name, place=0):
     """Wait until the figure has said where it stands."""
-    root = root_of(page, name, place)
-    status, says = root.locator("[role=status]"), root.locator(".says")
-    until(lambda: status.text_content() == says.text_content())
+    says = "f.root.querySelector('.says')"
+    until(
+        lambda: ask(
+            page, name, f"f.drawn && f.before.get({says}) === {says}.textContent.trim()", place
+        )
+    )
 
 
 def test_a_page_loads_the_scripts_of_its_figures_and_no_others():
@@ -289,6 +315,21 @@ class TestFigure:
             assert ask(page, name, "f.state", place) == facts(page, name, place)["start"]
             alike(before, root.evaluate(SHOWN))
             until(lambda page=page: not page.evaluate("location.hash.includes('?')"))
+
+    def test_every_number_that_changes_is_heard(self, name, opened):
+        rng = np.random.default_rng(17)
+        for path, place in everywhere(name):
+            page = opened(name, path=path)
+            known, moved = facts(page, name, place), 0
+            for _ in range(3):
+                state = random_state(rng, known["start"], known["limits"])
+                heard = hear(page, name, state, place)
+                moved += len(heard["changed"])
+                for number in heard["changed"]:
+                    assert number in heard["spoken"], (state, heard)
+                for number in heard["all"]:
+                    assert number in heard["written"], (state, heard)
+            assert moved or name == "one_place", path  # which draws no number
 
     def test_a_pointer_drags_it(self, name, opened):
         page = opened(name)
@@ -429,6 +470,32 @@ class TestFigure:
         root = root_of(page, name)
         assert root.locator(".says").is_visible()
         assert not root.locator("button:visible, input:visible").count()
+
+
+def test_a_number_is_heard_with_the_names_of_its_row_and_column(opened):
+    page = opened("three_measures")
+    spoken = hear(page, "three_measures", {"bank": [2, 0]})["spoken"]
+    assert spoken.split("raised. ", 1)[1].strip() == (  # beside (1, 0) and (0, 2)
+        "dot product: raised 2.00, river 0.00. cosine: raised 1.00, river 0.00. "
+        "distance: river 2.83."
+    )
+
+
+def test_that_nothing_changes_is_heard_and_then_no_more(opened):
+    page = opened("three_measures")
+    spoken = hear(page, "three_measures", {"measure": "dot"})["spoken"]
+    assert spoken.startswith("farther in bank’s direction. Still: The dot product says river")
+    spoken = hear(page, "three_measures", {})["spoken"]
+    assert spoken == "Still: " + root_of(page, "three_measures").locator(".says").inner_text()
+    status = root_of(page, "three_measures").locator("[role=status]")
+    until(lambda: status.text_content() == "")  # or the sentence would stand there twice
+
+
+def test_nobody_hears_the_answer_before_a_word_is_pressed(opened):
+    page = opened("which_word")
+    assert "0.42" in hear(page, "which_word", {"guess": 0})["spoken"]
+    heard = hear(page, "which_word", {"guess": -1, "sentence": "river"})
+    assert not re.search(r"0\.(42|83)", heard["spoken"] + heard["written"])
 
 
 class TestRun:

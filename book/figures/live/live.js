@@ -7,6 +7,7 @@ const bookFigures = (() => {
   const kinds = {}, figures = [];
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const pen = document.createElement("canvas").getContext("2d");
+  const hears = make("script", { src: new URL("../heard.js", document.currentScript.src) }); // fetched with the first change
 
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
   const round = (value) => Number(value.toFixed(4));
@@ -318,6 +319,7 @@ const bookFigures = (() => {
     // Change a part of the state, gliding there if that was asked for.
     put(patch, glide) {
       this.root.classList.add("touched");
+      this.before ||= this.words();
       const from = { state: this.shown, result: this.result };
       this.state = this.clean(patch);
       this.result = this.kind.compute(this.state, this.data);
@@ -383,10 +385,15 @@ const bookFigures = (() => {
       }
     }
 
+    // What is written in it: each text, and what it says.
+    words() {
+      return new Map([...this.root.querySelectorAll("text, .says")].map((one) => [one, one.style.display ? "" : one.textContent.trim()]));
+    }
+
     // When nothing moves any more: say it, and let the address name it.
     rest() {
-      const says = this.root.querySelector(".says").textContent;
-      if (this.status.textContent !== says) this.status.textContent = says;
+      if (bookFigures.hear) bookFigures.hear(this);
+      else document.head.append(hears);
       const address = this.address(), own = location.hash.split("?")[0] === `#${this.id}`;
       if (address || own) history.replaceState(null, "", location.href.split("#")[0] + address);
     }

@@ -66,10 +66,10 @@
       const row = shares.some(Number.isNaN) ? `The weights of ${name} are not numbers.`
         : to.length ? `${who} listens ${[to.slice(0, -1).join(", "), to.at(-1)].filter(Boolean).join(" and ")}.`
           : `${who} has nobody to listen to: its output is zero.`;
-      const wrong = weights.filter((one, i) => !same(one, right.weights[i])).length;
+      const wrong = names.filter((_, i) => !same(weights[i], right.weights[i])), which = wrong.length < names.length ? ` (${wrong.join(", ")})` : "";
       const ahead = open(state.mask).flatMap((one, i) => one.slice(i + 1)).filter(Boolean).length;
       let finding = "No word hears a later one.";
-      if (wrong) finding = `${wrong} of ${names.length} rows ${wrong === 1 ? "is" : "are"} wrong${same(sums, sums.map(() => 1)) ? ", and still every row adds up to 1." : "."}`;
+      if (wrong.length) finding = `${wrong.length} of ${names.length} rows ${wrong.length === 1 ? "is" : "are"} wrong${which}${same(sums, sums.map(() => 1)) ? ", and still every row adds up to 1." : "."}`;
       else if (state.rule && state.rule !== "right") finding = "To two decimals, no row is wrong.";
       else if (ahead) finding = `${ahead} weight${ahead > 1 ? "s reach" : " reaches"} into the future.`;
       return { row: (state.rule || "right") === "right" ? row : "", finding, rule: data.rules && data.rules[state.rule] };

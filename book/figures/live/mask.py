@@ -63,7 +63,10 @@ def editable_mask(
     spoken = spoken or names
     tint = min(palette.strongest("weight"), palette.strongest("negative"))
     tables = Tables(names, seen, into, weights, right, values, axes, row, tint)
-    phrases = {"row": _row(row, spoken, weights[row]), "finding": _finding(seen, weights, right)}
+    phrases = {
+        "row": _row(row, spoken, weights[row]),
+        "finding": _finding(spoken, seen, weights, right),
+    }
     controls = [group("Mask", *(choice(name, **_put(m, m is seen)) for name, m in presets.items()))]
     state: dict[str, object] = {"mask": as_word(seen), "row": row}
     limits: dict[str, Sequence[object]] = {"mask": "01", "row": (0, len(names) - 1)}
@@ -200,7 +203,7 @@ def _row(i: int, names: Sequence[str], weights: Array) -> str:
     return f"{who} listens {' and '.join(filter(None, [', '.join(shares[:-1]), shares[-1]]))}."
 
 
-def _finding(seen: Array, weights: Array, right: Array) -> str:
+def _finding(names: Sequence[str], seen: Array, weights: Array, right: Array) -> str:
     wrong = [
         [entry(w) for w in row] != [entry(w) for w in true]
         for row, true in zip(weights, right, strict=True)
@@ -208,7 +211,9 @@ def _finding(seen: Array, weights: Array, right: Array) -> str:
     if any(wrong):
         still = all(entry(total) == "1.00" for total in weights.sum(axis=1))
         end = ", and still every row adds up to 1." if still else "."
-        return f"{sum(wrong)} of {len(wrong)} rows {'is' if sum(wrong) == 1 else 'are'} wrong{end}"
+        which = f" ({', '.join(names[i] for i in np.flatnonzero(wrong))})" if not all(wrong) else ""
+        verb = "is" if sum(wrong) == 1 else "are"
+        return f"{sum(wrong)} of {len(wrong)} rows {verb} wrong{which}{end}"
     ahead = int(np.triu(seen, 1).sum())
     if ahead:
         return f"{ahead} weight{'s reach' if ahead > 1 else ' reaches'} into the future."
