@@ -29,18 +29,34 @@ bookFigures.hear = (() => {
     return said && `${said}. `;
   }
 
+  // What is written in a figure: each text, and what it says.
+  const words = ({ root }) => new Map([...root.querySelectorAll("text, .says")].map((one) => [one, one.style.display ? "" : one.textContent.trim()]));
+
+  // This script comes after the first change: draw the start once more, and nobody sees it.
+  function atFirst(figure) {
+    figure.draw(figure.start, figure.kind.compute(figure.start, figure.data));
+    const before = words(figure);
+    figure.draw(figure.state, figure.result);
+    return before;
+  }
+
   function hear(figure) {
-    const { before, root, status } = figure, sentence = root.querySelector(".says"), says = sentence.innerText.trim(), known = terms(says);
+    const { root, status } = figure, before = figure.before || atFirst(figure), sentence = root.querySelector(".says"), says = sentence.innerText.trim(), known = terms(says);
     const all = (asked) => figure.views.map(({ svg }) => read(svg, asked)).join("");
     const fresh = all(({ one, words }) => before.get(one) !== words && terms(words).some((term) => !known.includes(term)));
     status.textContent = before.get(sentence) === says ? `${fresh}Still: ${says}` : `${says} ${fresh}`;
-    if (!figure.drawn) figure.picture.after(figure.drawn = bookPage.make("p", { class: "unseen" }));
     figure.drawn.textContent = all(({ words }) => /\d|NaN|∞/.test(words));
-    figure.before = figure.words();
+    figure.before = words(figure);
     clearTimeout(figure.quiet);
     figure.quiet = setTimeout(() => { status.textContent = ""; }, 2000); // or the sentence would stand there twice
   }
 
-  bookFigures.figures.filter((one) => one.before).forEach(hear);
+  for (const figure of bookFigures.figures) {
+    figure.status = bookPage.make("p", { role: "status", class: "unseen" });
+    figure.drawn = bookPage.make("p", { class: "unseen" });
+    figure.root.append(figure.status);
+    figure.picture.after(figure.drawn);
+  }
+  setTimeout(() => bookFigures.figures.filter(({ root }) => root.matches(".touched")).forEach(hear), 100); // a reader knows them then
   return hear;
 })();

@@ -23,7 +23,7 @@ const bookTrace = (() => {
         cell.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j)); });
         cell.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
         cell.addEventListener("click", () => {
-          const again = pinned && now?.box === this && this.i === i && this.j === j;
+          const again = pinned && now === this && this.i === i && this.j === j;
           hide();
           if (!again) this.pin(i, j);
         });
@@ -32,20 +32,22 @@ const bookTrace = (() => {
         const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], End: [0, 999], Home: [0, -999] }[event.key];
         if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
         event.preventDefault();
-        const [down, right] = now?.box === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
+        const [down, right] = now === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
+        this.whole = !way; // Enter says every line
         this.pin(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
       });
-      element.addEventListener("focusout", ({ relatedTarget: to }) => { if (!panel.contains(to) && !to?.matches(".stage")) hide(); }); // nor in a lecture
+      element.addEventListener("focusout", leave);
     }
 
     number() { return known[this.example].names.indexOf(this.of); }
 
     // Keep a step open. On the page of its example, it is what the address names.
     pin(i, j) {
+      this.element.focus({ preventScroll: true });
       pinned = true;
       this.show(i, j);
       const { id } = this.cells[i][j];
-      if (id) history.replaceState(null, "", `${location.href.split("#")[0]}#${id}`);
+      if (id) history.replaceState(null, "", `#${id}`);
     }
 
     show(i, j) {
@@ -55,19 +57,22 @@ const bookTrace = (() => {
       if (!entries[at]) return;
       this.i = i;
       this.j = j;
-      now = { box: this };
+      now = this;
       const [, lines, from, next, title, uses] = entries[at][this.at[i][j][0]][this.at[i][j][1]].map(full);
       panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' + `<p>${title} <small>${this.address(title)}</small></p>` +
         lines.map((line) => `<p class="made">${full(line)}</p>`).join("") + `<p class="uses">${uses}</p>`;
-      panel.firstChild.onclick = () => hide();
+      panel.firstChild.onclick = close;
       clear();
       this.cells[i][j].classList.add("here");
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
-      const page = this.element.closest(".frame, body"); // a lecture covers the page
-      if (panel.parentNode !== page) page.append(panel, spoken);
+      const { element } = this, page = element.closest(".frame, body"); // a lecture covers the page
+      (element.closest(".stage") || element.closest(".drawing, .table")).after(panel); // where the keys go next
+      if (spoken.parentNode !== page) page.append(spoken);
       panel.hidden = false;
-      spoken.innerHTML = `${title}. ${full(lines.at(-1) || "")}`;
-      this.put(this.cells[i][j]);
+      const { cellIndex, parentNode } = this.cells[i][j], heads = cellIndex >= 0 ? [parentNode.querySelector("th"), element.tHead?.rows[0].cells[cellIndex]] : [];
+      const names = heads.map((one) => one?.textContent || "").filter((name) => !title.includes(name));
+      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1)).map(full)].join(". ");
+      this.put();
     }
 
     // A link to the step on the page of its example, where the example lists the array.
@@ -88,22 +93,20 @@ const bookTrace = (() => {
     }
 
     // Beside the matrix, or below or above it, where there is room; on a phone at the foot of the window.
-    put(cell) {
+    put() {
       panel.removeAttribute("style");
-      const at = cell.getBoundingClientRect();
+      const at = this.cells[this.i][this.j].getBoundingClientRect();
       if (innerWidth < 640) {
         if (at.bottom > innerHeight - panel.offsetHeight - 16) panel.style.inset = "0.5rem 0.5rem auto";
         return;
       }
-      const every = this.cells.flat().map((one) => one.getBoundingClientRect());
-      const own = { top: Math.min(...every.map((one) => one.top)), right: Math.max(...every.map((one) => one.right)), bottom: Math.max(...every.map((one) => one.bottom)) };
+      const own = this.element.getBoundingClientRect();
       const room = innerWidth - own.right - 28;
       if (room > 300) panel.style.maxWidth = `${Math.min(room, 500)}px`;
       const tall = panel.offsetHeight, below = own.bottom + 10, beside = Math.min(own.top, innerHeight - tall - 8);
-      const top = room > 300 ? beside : below + tall < innerHeight ? below : own.top - tall - 10;
-      const left = room > 300 ? own.right + 14 : Math.min(at.left, innerWidth - panel.offsetWidth - 8);
-      panel.style.top = `${Math.round(Math.max(8, top))}px`;
-      panel.style.left = `${Math.round(Math.max(8, left))}px`;
+      const place = (name, at) => { panel.style[name] = `${Math.round(Math.max(8, at))}px`; };
+      place("top", room > 300 ? beside : below + tall < innerHeight ? below : own.top - tall - 10);
+      place("left", room > 300 ? own.right + 14 : Math.min(at.left, innerWidth - panel.offsetWidth - 8));
     }
   }
 
@@ -117,6 +120,14 @@ const bookTrace = (() => {
 
   function clear() {
     for (const cell of document.querySelectorAll(".entry:is(.here, .lit, .after)")) cell.classList.remove("here", "lit", "after");
+  }
+
+  // Where the keys go on: in the panel, or in what it belongs to; nor does a lecture close it.
+  function leave({ relatedTarget: to }) { if (!panel.contains(to) && to !== now?.element && !to?.matches(".stage")) hide(); }
+
+  function close() {
+    if (panel.contains(document.activeElement)) now.element.focus({ preventScroll: true });
+    hide();
   }
 
   function hide() { clearTimeout(later); clear(); panel.hidden = true; now = null; pinned = false; }
@@ -135,22 +146,19 @@ const bookTrace = (() => {
   // The numbers of a drawing stand on rectangles; those are its entries.
   function drawn(drawing, svg, panels) {
     const texts = [...svg.querySelectorAll("text.cell")], rects = [...svg.querySelectorAll("rect")];
-    const under = (text) => rects.find((rect) => ["x", "y"].every((axis, k) => {
-      const size = Number(rect.getAttribute(["width", "height"][k])), from = Number(rect.getAttribute(axis)), at = Number(text.getAttribute(axis));
-      return from <= at && at <= from + size;
-    }));
+    const place = (one) => ["x", "y", "width", "height"].map((name) => Number(one.getAttribute(name)));
+    const under = (text) => rects.find((rect) => {
+      const [[x, y], [left, top, wide, high]] = [text, rect].map(place);
+      return left <= x && x <= left + wide && top <= y && y <= top + high;
+    });
     drawing.setAttribute("role", "group");
     svg.removeAttribute("aria-hidden");
     svg.append(make("g", { "aria-hidden": "true" }, [...svg.childNodes]));
     for (const { of, at, first } of panels) {
       const cells = at.map((row, i) => row.map((_, j) => texts[first + i * row.length + j]));
       cells.flat().forEach((text) => { text.style.pointerEvents = "none"; });
-      const entries = cells.map((row) => row.map(under)), [from, to] = [entries[0][0], entries.at(-1).at(-1)];
-      const of_ = (rect, name) => Number(rect.getAttribute(name));
-      const ring = make("rect", {
-        class: "around", x: of_(from, "x") - 2, y: of_(from, "y") - 2,
-        width: of_(to, "x") + of_(to, "width") - of_(from, "x") + 4, height: of_(to, "y") + of_(to, "height") - of_(from, "y") + 4,
-      });
+      const entries = cells.map((row) => row.map(under)), [[left, top], [x, y, wide, high]] = [entries[0][0], entries.at(-1).at(-1)].map(place);
+      const ring = make("rect", { class: "around", x: left - 2, y: top - 2, width: x + wide - left + 4, height: y + high - top + 4 });
       const group = make("g", { "aria-label": `${of[1]} of ${of[0]}: the arrow keys trace its numbers` }, ring);
       svg.append(group);
       new Box(group, of, entries, at);
@@ -167,13 +175,14 @@ const bookTrace = (() => {
       for (const svg of drawing.querySelectorAll("svg")) drawn(drawing, svg, JSON.parse(drawing.dataset.arrays));
     }
     document.body.append(panel, spoken);
+    panel.addEventListener("focusout", leave);
     recall();
     addEventListener("hashchange", recall);
-    addEventListener("keydown", (event) => { if (event.key === "Escape" && now) hide(); });
+    addEventListener("keydown", (event) => { if (event.key === "Escape" && now) { event.preventDefault(); close(); } });
     addEventListener("click", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });
     panel.addEventListener("pointerenter", () => clearTimeout(later));
     panel.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
-    addEventListener("scroll", () => { if (now && !pinned) hide(); else if (now) now.box.put(now.box.cells[now.box.i][now.box.j]); }, { passive: true });
+    addEventListener("scroll", () => { if (now && !pinned) hide(); else if (now) now.put(); }, { passive: true });
   }
 
   begin();

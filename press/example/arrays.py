@@ -90,13 +90,14 @@ class Table:
         places = min(decimals(numbers), 4 if len(self.at[0]) <= NARROW else 2)
         above, names, columns = self.heads()
         tall = " data-tall" * (sum(map(len, columns)) > LONG)
+        called = ", ".join([self.caption or self.array.partition("[")[0].replace("_", " "), *above])
         return matrix(
-            f"{self.array} of {self.example}",
+            called,
             f' data-example="{self.example}" data-array="{self.array}"{tall}'
             f' style="--role:var(--{role})"',
             columns,
             [(name, self.row(i, places, largest)) for i, name in enumerate(names)],
-            ", ".join([self.caption or self.array.partition("[")[0].replace("_", " "), *above]),
+            called,
         )
 
     def worked(self) -> str:

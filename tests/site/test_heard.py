@@ -81,6 +81,24 @@ def test_of_a_traced_number_one_sentence_is_spoken(visit):
     assert "Used next" in panel.inner_text()
     assert "Used next" not in said
     assert panel.evaluate("one => one.closest('[role=status], [aria-live]')") is None
+    page.keyboard.press("Enter")
+    every = page.locator("[role=status]", has_text="Used next").text_content()
+    lines = [one.text_content() for one in panel.locator(".made, .uses").all()]
+    assert len(lines) > 2
+    assert all(line in every for line in lines)
+
+
+def test_a_traced_number_is_heard_with_its_row_and_column_and_its_array_as_it_is_called(visit):
+    page = visit(MIXING)
+    table = page.locator("table[data-array=powers_river]").first
+    assert '- grid "powers"' in table.aria_snapshot().splitlines()[0]
+    table.focus()
+    page.keyboard.press("ArrowRight")
+    page.locator(".trace").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.locator("[role=status]", has_text="bank. powers_river[1] = 7.3891").wait_for(
+        state="attached"
+    )
 
 
 def test_a_power_is_spoken_and_not_copied(visit):

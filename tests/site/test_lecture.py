@@ -107,6 +107,9 @@ def test_a_number_of_a_cell_says_there_how_it_was_computed(lecture):
     panel.wait_for()
     assert page.evaluate("document.activeElement.className") == "stage"
     assert panel.is_visible()
+    page.keyboard.press("Escape")
+    panel.wait_for(state="hidden")
+    assert page.locator(SHOWN).is_visible()  # the lecture stays
     page.keyboard.press("ArrowRight")
     assert position(page).startswith("3 of")
 

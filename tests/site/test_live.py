@@ -198,13 +198,12 @@ HEARD = """new Promise((done) => {
     (one.getClientRects().length && getComputedStyle(one).visibility === "visible"
       ? one.textContent : ""));
   const numbers = (all) => all.flatMap((text) => text.match(/−?\\d+([.]\\d+)?|∞|NaN/g) || []);
-  const before = texts(), status = f.root.querySelector("[role=status]");
-  status.textContent = "";
-  new MutationObserver(() => status.textContent && setTimeout(() => done({
+  const before = texts(), spoken = () => f.status?.textContent;
+  if (spoken()) f.status.textContent = "";
+  new MutationObserver(() => spoken() && setTimeout(() => done({
     changed: numbers(texts().filter((text, i) => text !== before[i])), all: numbers(texts()),
-    spoken: status.textContent,
-    written: f.root.querySelector(".unseen:not([role])").textContent,
-  }))).observe(status, { childList: true });
+    spoken: spoken(), written: f.drawn.textContent,
+  }))).observe(f.root, { childList: true, subtree: true });
   f.put(STATE);
 })"""
 
@@ -219,7 +218,10 @@ def rest(page, name, place=0):
     says = "f.root.querySelector('.says')"
     until(
         lambda: ask(
-            page, name, f"f.drawn && f.before.get({says}) === {says}.textContent.trim()", place
+            page,
+            name,
+            f"f.before?.get && f.before.get({says}) === {says}.textContent.trim()",
+            place,
         )
     )
 

@@ -95,6 +95,30 @@ def test_the_arrow_keys_go_from_entry_to_entry(opened: Any) -> None:
     panel.wait_for(state="hidden")
 
 
+@pytest.mark.parametrize("name", ["SA036/index.html", "causal/masking.html"])
+def test_the_keys_go_from_a_number_into_what_is_said_of_it_and_back(opened: Any, name: str) -> None:
+    page = opened(name)
+    panel, focus = page.locator(".trace"), "document.activeElement"
+    for box in (page.locator("table.traces:visible").first, page.locator(".traces:visible").last):
+        box.focus()
+        page.keyboard.press("Enter")
+        panel.wait_for()
+        page.keyboard.press("Tab")
+        assert page.evaluate(f"{focus}.matches('.trace .close')")
+        assert panel.is_visible()
+        page.keyboard.press("Escape")
+        assert panel.is_hidden()
+        assert box.evaluate(f"one => one === {focus}")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+        assert panel.is_visible()
+        page.keyboard.press("Tab")
+        while page.evaluate(f"{focus}.matches('.trace *')"):
+            page.keyboard.press("Tab")
+        assert panel.is_hidden()
+
+
 def test_a_finger_on_a_phone(opened: Any) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     page = opened("causal/masking.html", **phone)
@@ -143,6 +167,11 @@ def test_a_step_has_an_address(opened: Any, example: str, at: str) -> None:
     page, name = opened(f"{example}/index.html", f"#{at}"), at.partition(".")[0]
     page.locator(".trace").wait_for()
     assert page.locator(".entry.here").get_attribute("id") == at
+    assert page.evaluate("document.activeElement.contains(document.querySelector('.here'))")
+    assert (
+        page.locator(".trace b").inner_text()
+        in page.locator("[role=status]", has_text=" = ").first.text_content()
+    )
     index = re.sub(r"\W", "", page.locator(".trace b").inner_text().partition(" =")[0])
     assert index == at.replace(".", "")
     page.keyboard.press("Escape")

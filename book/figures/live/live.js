@@ -183,8 +183,6 @@ const bookFigures = (() => {
       this.result = this.kind.compute(this.state, this.data);
       this.picture.setAttribute("role", "group");
       this.picture.setAttribute("aria-label", `At the start: ${this.picture.getAttribute("aria-label")}`);
-      this.status = make("p", { role: "status", class: "unseen" });
-      root.append(this.status);
       this.answer = make("div", { class: "answer" }); // the sentence may cover the drawing, and no control
       this.picture.before(this.answer);
       this.answer.append(this.picture, root.querySelector(".says"));
@@ -319,7 +317,6 @@ const bookFigures = (() => {
     // Change a part of the state, gliding there if that was asked for.
     put(patch, glide) {
       this.root.classList.add("touched");
-      this.before ||= this.words();
       const from = { state: this.shown, result: this.result };
       this.state = this.clean(patch);
       this.result = this.kind.compute(this.state, this.data);
@@ -383,11 +380,6 @@ const bookFigures = (() => {
           grip.setAttribute("aria-valuetext", text(this.state, this.result));
         });
       }
-    }
-
-    // What is written in it: each text, and what it says.
-    words() {
-      return new Map([...this.root.querySelectorAll("text, .says")].map((one) => [one, one.style.display ? "" : one.textContent.trim()]));
     }
 
     // When nothing moves any more: say it, and let the address name it.
