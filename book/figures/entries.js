@@ -98,7 +98,8 @@ const bookEntries = (() => {
       if (array.startsWith("w_")) return `${SIGNS[array]}, row ${array !== "w_output" && this.features[i] || i}, column ${j}`;
       if (array === "x") return `${word}, ${this.features[j]}`;
       const named = this.given.w_output ? ["adds", "sum"] : ["output", "value"];
-      return `${name}, ${named.includes(array) && this.outputs[j] || "column " + j}`;
+      const heads = this.given.x && !this.given.w_query ? this.features : this.outputs; // as in sheet.py
+      return `${name}, ${named.includes(array) && heads[j] || "column " + j}`;
     }
 
     // Which entries made an entry, and the line that says how.

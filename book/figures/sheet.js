@@ -98,6 +98,10 @@ const bookSheet = (() => {
     }
 
     key(event) {
+      if (event.key === "Escape" && event.target.matches("input")) { // back to the number
+        event.preventDefault();
+        this.cell(this.at).focus();
+      }
       const cell = event.target.closest?.("td[data-at]"), way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
       if (!cell) return;
       if (event.key === "Enter" || event.key === " ") {
@@ -195,7 +199,8 @@ const bookSheet = (() => {
       const [array, i, j] = this.at, value = this.result[array][i][j], name = this.called(array, i, j);
       const own = this.right[array][i][j], differs = slip && this.cell(this.at).matches(".bad");
       const digits = own === null ? "hidden" : value !== null && exactly(own) === exactly(value) ? String(own).replace("-", "−") : exactly(own);
-      this.said.innerHTML = `<b>${name[0].toUpperCase()}${name.slice(1)}</b>: ${this.made(array, i, j).says}${differs ? " (right: " + digits + ")" : ""}`;
+      const known = document.activeElement === this.cell(this.at); // its name has been heard
+      this.said.innerHTML = `<span${known ? ' aria-hidden="true"' : ""}><b>${name[0].toUpperCase()}${name.slice(1)}</b>: </span>${this.made(array, i, j).says}${differs ? " (right: " + digits + ")" : ""}`;
       if (asks) return;
       const step = (...parts) => this.steps.append(button(...parts));
       if (this.isGiven(array)) {

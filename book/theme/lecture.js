@@ -7,9 +7,9 @@ const bookLecture = (() => {
   const title = main.querySelector(".kicker, h1").textContent;
   const unfolded = [...main.querySelectorAll("figure, .room, .math[id], .statement, .slide, .tag_slide")].filter((one) => !one.closest("details"));
   const slides = [...new Set(unfolded.map((one) => one.closest(".cell, .room, .statement, .slide") ?? one))];
-  const names = slides.map((one) => one.closest("section").querySelector("h1, h2").firstChild.textContent);
+  const names = slides.map((one) => (one.querySelector(":scope.room > .admonition-title") ?? one.closest("section").querySelector("h1, h2").firstChild).textContent);
   const place = new Comment(); // of what is shown
-  const status = make("p", { role: "status" }), stage = make("div", { class: "stage", role: "region", "aria-label": "Slide", tabindex: -1 });
+  const status = make("p", { role: "status" }), stage = make("div", { class: "stage", role: "region", tabindex: -1 });
   const frame = make("div", { class: "frame" }), dialog = make("dialog", { class: "lecture", "aria-label": title }, frame);
   let at = 0;
 
@@ -38,6 +38,7 @@ const bookLecture = (() => {
     stage.append(slides[at]);
     stage.scrollTop = 0;
     status.textContent = `${at + 1} of ${slides.length}: ${names[at]}`;
+    stage.setAttribute("aria-label", status.textContent);
     back.disabled = at === 0;
     next.disabled = at === slides.length - 1;
     keys.hidden = at > 0;
@@ -53,12 +54,15 @@ const bookLecture = (() => {
 
   // What has keys of its own keeps them, except those of a presenter.
   frame.onkeydown = (event) => {
-    const { key } = event, own = event.target.closest("button, input, select, textarea, summary, a, [tabindex]") !== stage;
+    const { key } = event, own = event.target.closest("button, input, select, textarea, .stage :not(.room > details) > summary, a, [tabindex]") !== stage;
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || (own && !key.startsWith("Page"))) return;
     const to = { ArrowRight: at + 1, PageDown: at + 1, ArrowLeft: at - 1, PageUp: at - 1, " ": at + (event.shiftKey ? -1 : 1), Home: 0, End: slides.length - 1 }[key];
     const fold = stage.querySelector(".room details");
     if (to !== undefined) show(to);
-    else if (key === "Enter" && fold) fold.open = !fold.open;
+    else if (key === "Enter" && fold) {
+      fold.open = !fold.open;
+      fold.firstElementChild.focus(); // and is heard to be open
+    }
     else if (/^f$/i.test(key)) full();
     else return;
     event.preventDefault();

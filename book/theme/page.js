@@ -137,12 +137,15 @@ const bookPage = {
     const card = document.getElementById(`about-${link.textContent}`);
     if (!card?.showPopover) return; // the title of the link says it, too
     link.removeAttribute("title"); // or the browser would say it a second time
-    link.setAttribute("aria-describedby", card.id);
+    const heard = [...card.children].slice(0, 2); // not the names of all its arrays
+    heard.forEach((one, i) => { one.id = `${card.id}-${i}`; });
+    link.setAttribute("aria-describedby", heard.map((one) => one.id).join(" "));
     beside(link, () => card);
   }
 
   // A statement or an equation, of this page or kept in it from another one, beside a link to it.
   function previews(link) {
+    if (/^\(\d+\)$/.test(link.textContent)) link.setAttribute("aria-label", `equation ${link.textContent}`);
     const name = link.hash.slice(1), kept = document.querySelector(`[data-preview="${name}"]`);
     const target = document.getElementById(name) || kept?.content.firstElementChild;
     if (!target?.showPopover) return;
@@ -267,6 +270,7 @@ const bookPage = {
         menu.firstElementChild.focus();
       });
     }
+    all(".strip").forEach((strip) => strip.addEventListener("focusin", ({ target }) => target.scrollIntoView({ block: "nearest", inline: "nearest" })));
     const strip = document.querySelector(".strip"), here = document.querySelector(".strip .here");
     requestAnimationFrame(() => {
       if (here) strip.scrollLeft = here.offsetLeft - strip.offsetLeft - 24;

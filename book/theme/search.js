@@ -423,7 +423,7 @@ const bookSearch = (() => {
         history.replaceState(null, "", q ? `?q=${encodeURIComponent(q)}` : location.pathname);
       } catch { /* the address stays as it was */ }
     });
-    box.input.focus();
+    document.fonts.ready.then(() => requestAnimationFrame(() => box.input.focus())); // until then nothing can be focused
   }
   return search;
 })();

@@ -42,7 +42,7 @@ def mark_checked(app: Sphinx, doctree: nodes.document, page: str) -> None:
                 address = app.builder.get_relative_uri(page, f"book/examples/{found[1]}")
                 names = found[2].replace("_", " ")
                 marks.append(
-                    f'<a class="id" href="{address}" title="{names}: {found[3]}">'
+                    f'<a class="id" href="{address}" title="{names}">'
                     f'<span aria-hidden="true">✓</span> {found[1]}'
                     f'<span class="unseen"> agrees: {found[3]}</span></a>'
                 )

@@ -73,7 +73,9 @@ def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
         f'<span class="unseen"> {kind}</span></button>'
     )
     if node.get("tested"):
-        self.body.append(f' <a href="{node["tested"]}">tested</a>')
+        self.body.append(
+            f' <a href="{node["tested"]}">tested<span class="unseen"> {kind}</span></a>'
+        )
     self.body.append("</span></p>\n")
     self.body.append(f'<div class="cite" id="{cite}" popover>{node["cited"].html()}</div>\n')
 

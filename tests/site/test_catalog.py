@@ -108,3 +108,19 @@ def test_the_first_card_stands_in_the_first_screen_of_a_phone(browser):
     page.locator(".example-card").nth(20).scroll_into_view_if_needed()
     assert page.locator(".filters").bounding_box()["y"] == 0
     page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_who_tabs_back_sees_each_card_below_the_filters(visit, width):
+    page = visit(SITE / "examples/index.html", viewport={"width": width, "height": 800})
+    page.locator(".example-card a").nth(60).focus()
+    for _ in range(50):
+        page.keyboard.press("Shift+Tab")
+        page.evaluate("new Promise(requestAnimationFrame)")
+        assert page.evaluate(
+            """() => {
+            const link = document.activeElement, at = link.getBoundingClientRect();
+            const seen = document.elementFromPoint(at.left + 5, at.top + at.height / 2);
+            return seen?.closest("a") === link;
+        }"""
+        ), page.evaluate("document.activeElement.textContent")

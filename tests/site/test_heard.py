@@ -177,3 +177,25 @@ def test_the_parts_of_a_formula_are_one(visit, scripted):
     parts = page.locator("#equation-eq-projections").aria_snapshot().splitlines()
     assert parts[0] == '- group "Formula":'
     assert sum("- math" in line for line in parts) == 6
+
+
+def test_a_row_of_a_table_is_heard_with_its_name(visit):
+    tree = visit(SITE / "reference/notation.html").locator("main table").first.aria_snapshot()
+    assert re.search('- rowheader ".*B"', tree)
+    table = visit(FRONT).locator("table.docutils").first.aria_snapshot()
+    assert '- rowheader "plain average"' in table
+
+
+def test_links_say_what_they_lead_to(visit):
+    page = visit(LESSON)
+    described = page.locator("a[aria-describedby]").first.get_attribute("aria-describedby")
+    heard = page.evaluate(
+        "(ids) => ids.map((id) => document.getElementById(id).textContent)", described.split()
+    )
+    assert len(heard) == 2
+    assert heard[0].startswith("SA")
+    assert "Given" not in "".join(heard)
+    named = visit(SITE / "concepts/similarity.html").locator("a[href='#equation-eq-dot-product']")
+    assert "equation (2)" in [one.get_attribute("aria-label") for one in named.all()]
+    tested = visit(MIXING).locator(".statement .tested > a").first.text_content()
+    assert re.fullmatch(r"tested (Theorem|Proposition|Lemma|Corollary) \d+", tested)

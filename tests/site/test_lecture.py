@@ -157,6 +157,7 @@ def test_keys_lead_to_the_ends_and_open_the_answers(lecture):
     assert answers.get_attribute("open") is None
     page.keyboard.press("Enter")
     assert answers.get_attribute("open") == ""
+    assert answers.locator("summary").evaluate("one => one === document.activeElement")
     page.keyboard.press("Home")
     assert position(page) == f"1 of {count}"
     page.keyboard.press("End")
@@ -202,3 +203,13 @@ def test_an_address_opens_it(visit):
 def test_without_script_nobody_is_offered_it(visit):
     page = visit(SITE / "concepts/embeddings.html", java_script_enabled=False)
     assert not page.locator("button.lecture").is_visible()
+
+
+def test_a_slide_is_called_by_its_place_and_its_section(lecture):
+    page = lecture("concepts/mixing-words")
+    names = []
+    for _ in range(int(position(page).partition(" of ")[2])):
+        names.append(page.locator(".stage").get_attribute("aria-label"))
+        page.keyboard.press("ArrowRight")
+    assert names[0].startswith(f"1 of {len(names)}: ")
+    assert any(name.endswith(": Ask the room") for name in names)

@@ -191,8 +191,8 @@ def until(holds):
     raise AssertionError("what was waited for did not happen")
 
 
-# Put the figure into a state, and return the numbers that changed in sight of the reader, those that
-# stand there, what is spoken and what is written for the ear.
+# Put the figure into a state, and return the numbers that changed in sight of the reader, those
+# that stand there, what is spoken and what is written for the ear.
 HEARD = """new Promise((done) => {
   const texts = () => [...f.root.querySelectorAll("text[data-part]")].map((one) =>
     (one.getClientRects().length && getComputedStyle(one).visibility === "visible"

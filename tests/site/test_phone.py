@@ -218,3 +218,23 @@ def test_an_example_copies_its_whole_address(phone):
     page.locator(".record .line .copy").first.tap()
     whole = (SITE / "SA058" / "index.html").as_uri()
     assert page.evaluate("navigator.clipboard.readText()") == whole
+
+
+def test_the_way_past_the_bar_is_seen(phone):
+    page = phone(LESSON)
+    page.locator(".skip").focus()
+    on_top = """(one) => {
+        const { left, top, right, bottom } = one.getBoundingClientRect();
+        const seen = [[left, top], [right, bottom]]
+            .map(([x, y]) => [(x + left + right) / 3, (y + top + bottom) / 3]);
+        return left > 2 && top > 2 && seen.every((at) => document.elementFromPoint(...at) === one);
+    }"""
+    assert page.locator(".skip").evaluate(on_top)
+
+
+def test_a_part_of_the_strip_is_in_sight_where_the_keys_are(phone):
+    page = phone(SITE / "examples" / "index.html")
+    for part in page.locator(".strip li > a").all():
+        part.focus()
+        at = part.bounding_box()
+        assert 0 <= at["x"] < at["x"] + at["width"] < 391

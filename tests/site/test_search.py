@@ -160,3 +160,8 @@ def test_what_is_not_there_leads_on(page, address):
     page.goto(f"{address}search.html?q=zzzqq")
     page.get_by_text("Nothing found").wait_for()
     assert page.locator(".found a").count() == 3
+
+
+def test_its_page_begins_in_the_field(page, address):
+    page.goto(f"{address}search.html")
+    expect(page.locator("#search input")).to_be_focused()

@@ -304,6 +304,28 @@ def test_it_answers_in_the_first_window_of_its_page(
     assert page.evaluate("scrollY") == 0
 
 
+def test_escape_leads_from_a_field_back_to_its_number(opened: Any) -> None:
+    page = opened("SA036")
+    cell = page.locator("td[data-array=x][data-at='0,1']").first
+    cell.focus()
+    cell.press("Enter")
+    assert page.evaluate("document.activeElement.localName") == "input"
+    page.keyboard.press("Escape")
+    assert cell.evaluate("one => one === document.activeElement")
+
+
+def test_the_name_of_a_number_that_has_the_focus_is_not_said_again(opened: Any) -> None:
+    page, said = opened("SA016"), '.said [aria-hidden="true"]'
+    line = press(page, "weights", "1,0")
+    assert line.startswith("How closely ")
+    assert page.locator(said).inner_text().strip() == line.partition(":")[0] + ":"
+    page = opened("SA036")
+    assert press(page, "x", "0,1").startswith("Money, water")
+    page.locator(".steps button").first.click()  # the focus is there: the line has to say it all
+    assert page.locator(said).count() == 0
+    assert press(page, "output", "1,0").startswith("Output of bank, money")
+
+
 def test_a_number_leads_back_to_the_inputs_and_on_to_the_output(opened: Any) -> None:
     page = opened("SA037")
     lines = [press(page, "output", "1,0")]
