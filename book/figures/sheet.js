@@ -200,7 +200,7 @@ const bookSheet = (() => {
       const own = this.right[array][i][j], differs = slip && this.cell(this.at).matches(".bad");
       const digits = own === null ? "hidden" : value !== null && exactly(own) === exactly(value) ? String(own).replace("-", "−") : exactly(own);
       const known = document.activeElement === this.cell(this.at); // its name has been heard
-      this.said.innerHTML = `<span${known ? ' aria-hidden="true"' : ""}><b>${name[0].toUpperCase()}${name.slice(1)}</b>: </span>${this.made(array, i, j).says}${differs ? " (right: " + digits + ")" : ""}`;
+      this.said.innerHTML = `<b${known ? ' aria-hidden="true"' : ""}>${name[0].toUpperCase()}${name.slice(1)}</b>: ${this.made(array, i, j).says}${differs ? " (right: " + digits + ")" : ""}`;
       if (asks) return;
       const step = (...parts) => this.steps.append(button(...parts));
       if (this.isGiven(array)) {

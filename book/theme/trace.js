@@ -178,7 +178,7 @@ const bookTrace = (() => {
     panel.addEventListener("focusout", leave);
     recall();
     addEventListener("hashchange", recall);
-    addEventListener("keydown", (event) => { if (event.key === "Escape" && now) { event.preventDefault(); close(); } });
+    addEventListener("keydown", (event) => { if (event.key === "Escape" && now) { if (pinned) event.preventDefault(); close(); } });
     addEventListener("click", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });
     panel.addEventListener("pointerenter", () => clearTimeout(later));
     panel.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });

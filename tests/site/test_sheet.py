@@ -165,7 +165,7 @@ SIGNS = {"−": "-", "×": "*", "·": "*", "÷": "/", "∞": "inf"}
 
 def sums(line: str) -> list[float]:
     """Return what each sum of a line of arithmetic comes to; one that is cut short is left out."""
-    line = re.sub(r"<small>.*?</small>|\(right: .*|^<b>.*?</b>: ", "", line)
+    line = re.sub(r"<small>.*?</small>|\(right: .*|^<b[^>]*>.*?</b>: ", "", line)
     line = re.sub(r"(e|2)<sup>(.*?)</sup>", r"(\1 ** (\2))", line).replace("<b>", "")
     line = re.sub(r"√(\d+)", r"sqrt(\1)", line.replace("</b>", ""))
     for sign, plain in SIGNS.items():
@@ -318,7 +318,7 @@ def test_the_name_of_a_number_that_has_the_focus_is_not_said_again(opened: Any) 
     page, said = opened("SA016"), '.said [aria-hidden="true"]'
     line = press(page, "weights", "1,0")
     assert line.startswith("How closely ")
-    assert page.locator(said).inner_text().strip() == line.partition(":")[0] + ":"
+    assert page.locator(said).inner_text() == line.partition(":")[0]
     page = opened("SA036")
     assert press(page, "x", "0,1").startswith("Money, water")
     page.locator(".steps button").first.click()  # the focus is there: the line has to say it all
