@@ -11,7 +11,7 @@ const bookLecture = (() => {
   const place = new Comment(); // of what is shown
   const status = make("p", { role: "status" }), stage = make("div", { class: "stage", role: "region", tabindex: -1 });
   const frame = make("div", { class: "frame" }), dialog = make("dialog", { class: "lecture", "aria-label": title }, frame);
-  let at = 0;
+  let at = (new URLSearchParams(location.search).get("lecture") || 1) - 1;
 
   const button = (name, act) => {
     const made = make("button", { type: "button" }, name);

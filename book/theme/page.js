@@ -201,7 +201,7 @@ const bookPage = {
       button.onclick = () => bookLecture.open();
       document.head.append(make("script", { src: new URL("lecture.js", own) }));
     };
-    if (location.search === "?lecture") button.click();
+    if (/^\?lecture(=\d+)?$/.test(location.search)) button.click();
   }
 
   // Who comes back to the front page goes on where they were.

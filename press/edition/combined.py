@@ -305,7 +305,9 @@ def _take_solutions(page: Page) -> Page | None:
     Who answers what in a room is one of them.
     """
     taken = E.MAIN(E.H1(page.title, {"aria-level": "2"}))
-    answered = [(one, one.find("details"), "admonition-title") for one in page.main.find_class("room")]
+    answered = [
+        (one, one.find("details"), "admonition-title") for one in page.main.find_class("room")
+    ]
     answered += [(one, one.getnext(), "kind") for one in page.main.find_class("exercise")]
     for asked, solution, kind in answered:
         if solution is None or not {"solution", "aside"} & set(solution.classes):

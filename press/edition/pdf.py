@@ -78,8 +78,8 @@ def print_book(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the volumes, each with its PDF: all pages, or those that are named.
 
-    Their HTML is left in `folder`. Drafts tell on which sheet each place is; a number that is filled
-    in may move what follows, so they are printed until nothing moves.
+    Their HTML is left in `folder`. Drafts tell on which sheet each place is; a number that is
+    filled in may move what follows, so they are printed until nothing moves.
     """
     book = read(site, only)
     pages = {volume: combine(site, read(site, only), volume) for volume in VOLUMES}
@@ -89,7 +89,8 @@ def print_book(
     }
     numbers: dict[str, Numbers] = {volume: {} for volume in VOLUMES}
     for _ in range(PRINTINGS):
-        before, numbers = numbers, {volume: _draft(tab, volume, numbers) for volume, tab in tabs.items()}
+        before = numbers
+        numbers = {volume: _draft(tab, volume, before) for volume, tab in tabs.items()}
         if numbers == before:
             break
     for volume, page in pages.items():

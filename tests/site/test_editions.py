@@ -271,11 +271,11 @@ class TestSheets:
         assert sheet.locator("article.chapter .exercise .solution").count() == 0
 
     def test_every_exercise_leads_to_its_solution_and_back(self, sheet):
-        exercises = sheet.locator(".exercise").count()
-        assert exercises == sheet.locator(".to-solution a").count() > 5
+        asked = sheet.locator(".exercise, .room").count()
+        assert asked == sheet.locator(".to-solution a").count() > 5
         for link in sheet.locator(".solution h3 .at").all():
             label = (link.get_attribute("href") or "")[1:]
-            assert sheet.locator(f"[id='{label}'].exercise").count() == 1
+            assert sheet.locator(f"[id='{label}']:is(.exercise, .room)").count() == 1
 
 
 def test_a_page_on_paper_has_notes_in_its_margin_and_solutions_after_its_exercises(browser):

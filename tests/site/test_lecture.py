@@ -3,6 +3,8 @@
 An author marks a further slide: a cell with the tag `slide`, another block with `rst-class`.
 """
 
+import re
+
 import pytest
 
 from press.build.book import SITE
@@ -195,9 +197,17 @@ def test_everybody_can_use_it(lecture, reader):
         page.keyboard.press("ArrowRight")
 
 
-def test_an_address_opens_it(visit):
-    page = visit(SITE / "causal/masking.html", "?lecture")
+PLANNED = re.findall(
+    r'"\.\./([\w/-]+\.html)(\?lecture(?:=(\d+))?)"',
+    (SITE / "reference/for-teachers.html").read_text("utf-8"),
+)
+
+
+@pytest.mark.parametrize("path, address, number", dict.fromkeys(PLANNED))
+def test_an_address_in_a_plan_opens_it_at_its_slide(visit, path, address, number):
+    page = visit(SITE / path, address)
     page.locator(SHOWN).wait_for()
+    assert position(page).startswith(f"{number or 1} of ")
 
 
 def test_without_script_nobody_is_offered_it(visit):
