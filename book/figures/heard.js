@@ -34,9 +34,14 @@ bookFigures.hear = (() => {
 
   // This script comes after the first change: draw the start once more, and nobody sees it.
   function atFirst(figure) {
-    figure.draw(figure.start, figure.kind.compute(figure.start, figure.data));
+    const { state, result, start, data } = figure;
+    const draw = (known) => {
+      Object.assign(figure, known); // some draw what does not glide
+      figure.draw(known.state, known.result);
+    };
+    draw({ state: start, result: figure.kind.compute(start, data) });
     const before = words(figure);
-    figure.draw(figure.state, figure.result);
+    draw({ state, result });
     return before;
   }
 
