@@ -178,7 +178,8 @@ def _strip(page: Page, below: int) -> None:
         for one in reversed(main.xpath(".//section[@id='derivation' or @id='origin']")):
             record.addnext(one)
         if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
-            more[0].xpath("ancestor::div")[-1].addnext(E.P(f"{len(more)} more are on the site."))
+            left = E.P(f"{len(more)} more are on the site.", {"class": "left"})
+            more[0].xpath("ancestor::div")[-1].addnext(left)
             unwanted += more
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
