@@ -1,9 +1,9 @@
 """What people have to read because nothing computes it, as it was when it was last read.
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
-example, the texts in the code of a derivation, the docstrings of the library, the text of a page
-with the cells that draw, and the files that are listed here. If one changes, a test says so.
-Whoever has read it again, beside its numbers and sources, enters it with
+example, the texts in the code of a derivation, of a drawing and of a script, the docstrings of the
+library, the text of a page with the cells that draw, and the files that are listed here. If one
+changes, a test says so. Whoever has read it again, beside its numbers and sources, enters it with
 `python -m tests.pages.last_read`.
 """
 
@@ -11,9 +11,12 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from pygments.lexers.javascript import JavascriptLexer
+from pygments.token import String
 
 from derivations.documents import example_files
 from tests.pages.sources import CELL, ROOT, pages, relative
@@ -22,7 +25,7 @@ LAST = Path(__file__).with_suffix(".json")
 BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
 EXAMPLES = re.compile(r"^ *>>>.*(?:\n *\S.*)*", re.M)
 FILES = (
-    *("README.md", "book/references.bib"),
+    *("README.md", "CHANGELOG.md", "book/references.bib"),
     *("book/reference/errata.yml", "book/reference/promises.yml", "book/examples/public-bugs.yml"),
 )
 
@@ -40,7 +43,7 @@ def in_words(value: Any) -> Iterator[str]:
 
 
 def texts(code: str) -> Iterator[str]:
-    """Yield what a derivation says: the texts in its code."""
+    """Yield what a derivation or a drawing says: the texts in its code."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -51,6 +54,24 @@ def docstrings(code: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             yield EXAMPLES.sub("", ast.get_docstring(node) or "")
+
+
+def texts_of_script(code: str) -> Iterator[str]:
+    """Yield the texts in JavaScript."""
+    for kind, text in JavascriptLexer().get_tokens(code):
+        if kind in String:
+            yield text
+
+
+#: What says something to readers, and how its texts are found.
+SAYING: dict[str, Callable[[str], Iterator[str]]] = {
+    "derivations/*.py": texts,
+    "book/figures/**/*.py": texts,
+    "book/figures/**/*.js": texts_of_script,
+    "book/theme/*.js": texts_of_script,
+    "selfattn_ref/**/*.py": docstrings,
+    ".github/workflows/*.yml": lambda text: iter([text]),
+}
 
 
 def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
@@ -71,11 +92,11 @@ def read() -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for name, path in example_files().items():
         found[name] = [*in_words(json.loads(path.read_text("utf-8")))]
-    for path in sorted(ROOT.glob("derivations/*.py")):
-        found[f"derivations/{path.name}"] = [*texts(path.read_text("utf-8"))]
-    for path in sorted(ROOT.glob("selfattn_ref/**/*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        found[name] = [*docstrings(path.read_text("utf-8"))]
+    for path in sorted(ROOT.glob("selfattn_ref/worked_examples/data/*schema.json")):
+        found[path.name] = [*in_words(json.loads(path.read_text("utf-8")))]
+    for pattern, texts in SAYING.items():
+        for path in sorted(ROOT.glob(pattern)):
+            found[path.relative_to(ROOT).as_posix()] = [*texts(path.read_text("utf-8"))]
     for page in pages():
         for label, block in statements(relative(page), page.read_text("utf-8")):
             found.setdefault(label, []).append(block)

@@ -13,6 +13,7 @@ from book.figures import charts, palette
 from book.figures.canvas import Array, Canvas, text_width
 from book.figures.charts import Chart
 from book.figures.live.walk import walk
+from book.figures.live.windows import windows
 from tests.pages.pictures import layouts
 from tests.pages.sources import ROOT
 from tests.pages.test_drawn import ALT as SAID
@@ -262,3 +263,16 @@ class TestPalette:
         others = {"label", "wide"}  # what page.css names
         assert set(re.findall(r"var\(--([a-z]+)\)", STYLE)) - others <= set(named)
         assert set(palette.ROLES) <= set(named)
+
+
+def test_the_legend_of_windows_has_the_tints_of_its_cells():
+    drawn = windows(["a", "b", "c"], 1, 2, first=False, clue=1, alt=SAID)
+    for svg in map(ET.fromstring, re.findall(r"<svg.*?</svg>", drawn.html, re.S)):
+        tints = {
+            one.get("data-part"): one for one in svg.iter("rect") if "weight" in one.get("class")
+        }
+        keys = [one for one in svg.iter("rect") if one.get("width") == "14"]
+        for text, cell in ("seen in one layer", "cell-2-1"), ("through several", "cell-2-0"):
+            (at,) = (float(one.get("x")) for one in svg.iter("text") if one.text == text)
+            (key,) = (one for one in keys if 0 < at - float(one.get("x")) < 25)
+            assert key.get("fill-opacity") == tints[cell].get("fill-opacity")

@@ -183,6 +183,16 @@ def test_what_differs_is_marked_in_words_beside_what_was_expected(page):
     )
 
 
+def test_one_wrong_entry_has_fewer_digits_than_the_median(page):
+    output = [list(row) for row in OUTPUT]
+    output[2][5] *= 1.01
+    said(page, "SA016.1", printed(output))
+    worst, median = re.search(
+        r"([\d.]+) in the worst entry, ([\d.]+) in the median", page.locator("main").inner_text()
+    ).groups()
+    assert float(worst) < 3 < float(median)
+
+
 def test_the_dtype_comes_from_the_text_or_the_reader(page):
     chosen = page.locator("#check-dtype")
     said(page, "SA016.1", f"tensor({OUTPUT}, dtype=torch.float16)")
