@@ -17,7 +17,7 @@ import numpy as np
 
 import selfattn_ref
 from selfattn_ref.worked_examples._calls import Call
-from selfattn_ref.worked_examples._capabilities import reduced
+from selfattn_ref.worked_examples._capabilities import CAPABILITIES, reduced
 from selfattn_ref.worked_examples._claims import OPTIONS, claimed, lacking
 from selfattn_ref.worked_examples._comparison import (
     Tolerance,
@@ -171,11 +171,12 @@ class Report:
 
     @property
     def unproved(self) -> list[str]:
-        """The options of attention that the function says it takes, and that no call has asked."""
+        """The options and capabilities that the function claims, and that no call has asked for."""
         known = {name for o in self.outcomes if o.verdict != NOT_ASKED for name in o.keywords}
         claims = self.claims or ()
         whole = self.whole and self.place in (ATTENTION, f"{ATTENTION}_vjp")
-        return [name for name in OPTIONS if whole and name in claims and name not in known]
+        every = (*OPTIONS, *CAPABILITIES)
+        return [name for name in every if whole and name in claims and name not in known]
 
     @property
     def code(self) -> int:

@@ -42,6 +42,13 @@ class TestCodes:
         assert "attention takes bias, but no call has asked for it" in repr(found)
         assert report(attend, few).code == 0
 
+    def test_a_capability_that_no_call_asks_is_not_proved(self):
+        def padded(query, key, value, *, mask=None, key_lengths=None):  # needs query_lengths, too
+            return attend(query, key, value, mask=mask)
+
+        found = report(padded, CALLS, whole=True)
+        assert (found.unproved, found.code) == (["key_lengths"], 2)
+
     def test_an_error_counts_less_than_a_difference(self):
         def fails(query, key, value, *, scale=None, mask=None):
             return {}["no"] if mask is not None else attend(query, key, value, scale=scale)
