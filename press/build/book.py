@@ -36,6 +36,7 @@ INPUTS = (
     *("_config.yml", "_toc.yml", "book", "requirements.txt", "selfattn_ref", "derivations"),
     *("tests/contracts", "tests/examples", "tests/library", "tests/pages", "tests/theorems"),
     *("tests/mutation", "tests/support", "tests/conftest.py"),
+    "tests/site/test_live.py",  # which "How the project is built" reads
     *(".ci/run", ".github/workflows"),  # when commands run
     *("press", "LICENSE", "CITATION.cff", "pyproject.toml", "README.md"),
 )
