@@ -39,8 +39,7 @@ RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·",
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
 OTHER = "volume:"  # before a place in the other one
-# What a reader finds by its name, without the number of a sheet.
-SORTED = re.compile(r"SA\d{3}/index\.html|reference/(glossary|bibliography)\.html")
+SORTED = "reference/glossary.html", "reference/bibliography.html"  # found without a page
 IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
 
 
@@ -283,7 +282,7 @@ def _link(
             within = target == INDEX or volume_of(target) == volume
             link.set("href", f"#{name}" if within else f"{OTHER}{name}")
             (section,) = link.xpath(PASSAGE) or [page.main]
-            is_found = target == page.path or SORTED.fullmatch(target)
+            is_found = target in (page.path, *SORTED) or (within and target.startswith("SA"))
             if page.path != INDEX and not is_found and (section, name) not in said:
                 link.append(E.SPAN("000", {"class": "at"}))
             said.add((section, name))
