@@ -78,12 +78,13 @@ def write(folder, pages):
         "README.md",
         "CITATION.cff",
         "tests/conftest.py",
+        "tests/site/test_live.py",
         "book/examples/public_bugs.py",
         "book/examples/public-bugs.yml",
         "book/reference/other_libraries.py",
     )
     for name in files:
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     shutil.copy(ROOT / "book" / "references.bib", folder / "book")
     fonts = Path("_build", ".cache", "fonts")  # of `make book`: each is named after its recipe

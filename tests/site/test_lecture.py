@@ -17,8 +17,10 @@ LESSONS = sorted(
     if 'class="lecture"' in path.read_text("utf-8")
 )
 SHOWN = "dialog.lecture[open] .stage > *"
-# What stands where: the elements of the text, each by its tag and its id.
-ORDER = "[...document.querySelectorAll('main *')].map((one) => one.localName + one.id).join()"
+# What stands where: the elements of the text, each by its tag and its id. What is said of a number
+# stands below the array that was pointed at last.
+ORDER = """[...document.querySelectorAll('main :not(.trace, .trace *)')]
+  .map((one) => one.localName + one.id).join()"""
 TWICE = """() => {
     const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
     return ids.filter((id, place) => ids.indexOf(id) !== place);
