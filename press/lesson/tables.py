@@ -1,4 +1,4 @@
-"""Tables: roles have their colors in the head, a row has a name, a wide table scrolls in a box."""
+"""Tables: the names of roles have their colors in the head, and a wide table scrolls in a box."""
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -20,9 +20,7 @@ def color_heads(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def visit_table(self: HTML5Translator, node: nodes.table) -> None:
-    """Open a box in which a wide table scrolls; what stands first in a row is its name."""
-    if any(node.findall(nodes.thead)):
-        next(node.findall(nodes.colspec))["stub"] = 1
+    """Open a box in which a wide table scrolls."""
     self.body.append('<div class="table">')
     HTML5Translator.visit_table(self, node)
 
