@@ -207,6 +207,10 @@ def _strip(page: Page, below: int) -> None:
         drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
         drawing.addnext(drawing[-1])
         drawing[:] = list(picture)
+    for column in main.xpath(".//*[@data-slip]"):  # on a screen, one points at it
+        foot = max(float(y) for y in column.xpath("../text/@y"))
+        column.append(column.makeelement("text", y=f"{foot - 19.5:g}"))
+        column[-1].text = column.get("data-slip")
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
 

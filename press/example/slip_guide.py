@@ -242,7 +242,6 @@ def table(levels: dict[str, list[str]]) -> str:
                 kind = " ".join(f"level-{level}" for level in levels[example] if level)
                 paths[kind] += f"M0 {rows.index(example) * ROW}h0"
             inside = "".join(f'<path class="{k}" d="{d}"/>' for k, d in sorted(paths.items()))
-            inside += f'<text y="{len(rows) * ROW}">{one}</text>'  # on paper
             columns += (
                 f'<g class="part-{name} {role}" data-slip="{one}"'
                 f' transform="translate({left + COLUMN / 2:g} {TOP + ROW / 2:g})">{inside}</g>'
