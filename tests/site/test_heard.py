@@ -179,13 +179,6 @@ def test_the_parts_of_a_formula_are_one(visit, scripted):
     assert sum("- math" in line for line in parts) == 6
 
 
-def test_a_row_of_a_table_is_heard_with_its_name(visit):
-    tree = visit(SITE / "reference/notation.html").locator("main table").first.aria_snapshot()
-    assert re.search('- rowheader ".*B"', tree)
-    table = visit(FRONT).locator("table.docutils").first.aria_snapshot()
-    assert '- rowheader "plain average"' in table
-
-
 def test_links_say_what_they_lead_to(visit):
     page = visit(LESSON)
     described = page.locator("a[aria-describedby]").first.get_attribute("aria-describedby")
