@@ -69,6 +69,9 @@ def test_versions_stand_side_by_side(tmp_path: Path) -> None:
     assert '"here": "1.0", "all": ["1.1", "1.0", "0.9"]' in told
     assert '"lacks": {"1.1": ["new-in-1.0.2.html"], "0.9": ["new-in-1.0.2.html"]}' in told
     assert (out / "404.html").read_text() == "<p>No page of 1.1.0 is here</p>"
+    with ZipFile(archives[2]) as zipped:  # of 1.0.2: nothing but the list of versions differs
+        for name in set(zipped.namelist()) - {"_static/versions.js"}:
+            assert (out / "v1.0" / name).read_bytes() == zipped.read(name), name
     for page in ("index.html", "SA001/index.html", "causal/masking.html"):
         (link,) = html.fromstring((out / page).read_text()).xpath("//a/@href")
         target = (out / page).parent / link

@@ -211,11 +211,8 @@ def _finding(names: Sequence[str], seen: Array, weights: Array, right: Array) ->
     if any(wrong):
         still = all(entry(total) == "1.00" for total in weights.sum(axis=1))
         end = ", and still every row adds up to 1." if still else "."
-        which = (
-            f" ({', '.join(name for name, bad in zip(names, wrong, strict=True) if bad)})"
-            if not all(wrong)
-            else ""
-        )
+        of = ", ".join(name for name, bad in zip(names, wrong, strict=True) if bad)
+        which = "" if all(wrong) else f" ({of})"
         verb = "is" if sum(wrong) == 1 else "are"
         return f"{sum(wrong)} of {len(wrong)} rows {verb} wrong{which}{end}"
     ahead = int(np.triu(seen, 1).sum())
