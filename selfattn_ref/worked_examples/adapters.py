@@ -416,8 +416,8 @@ def mlx(function: Function, dtype: str = "float32") -> Function:
     names = ["scale", "grouped_heads"]
     names += ["mask", "bias", "causal", "offset"] if _has(function, "mask") else []
     note = (
-        "causal is given as an array, except where the last query sees the last key and there is no "
-        "mask and no bias: only that is what MLX means by the word."
+        "causal is given as an array, except where the last query sees the last key and there is "
+        "no mask and no bias: only that is what MLX means by the word."
     )
     return _taking(function, adapter, names, note)
 
