@@ -71,7 +71,7 @@ def cross_entropy(
     kept, wanted = _boundary.targets(logits, targets, mask)  # (n, V), (n,)
 
     log_p = np.take_along_axis(log_softmax(kept), wanted[:, np.newaxis], axis=-1)
-    return float((-log_p / log_p.size).sum())  # divided first: the sum cannot overflow
+    return math.fsum((-log_p / log_p.size).ravel())  # divided first: the sum cannot overflow
 
 
 @_boundary.public

@@ -145,6 +145,13 @@ class TestPerplexity:
         assert perplexity([[0.0, 1000.0]], [1]) == 1.0
 
 
+@pytest.mark.parametrize("n, size", [(31, 43.0), (127, 50.0), (127, 2150.0), (9999, 0.3)])
+def test_the_error_does_not_grow_with_the_number_of_positions(n, size):
+    logits, targets = np.tile([size, -size], (n, 1)), np.ones(n, int)
+    bound = 4 * EPS * (1 + math.log(2) + size)
+    assert abs(cross_entropy(logits, targets) - mean_surprise(logits[:1], targets[:1])) <= bound
+
+
 class TestBitsPerToken:
     """Within 4 ε (1 + max|logit|) / ln 2 bits of 50 digits."""
 
