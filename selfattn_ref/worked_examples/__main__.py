@@ -11,8 +11,8 @@
 
 The exit code is 0 if what was tested agrees (and, in a run of all calls, each option that the
 function takes under our names was tested), 1 if something differs, 2 if something could not be
-run, nothing was tested, or something required was not. It is the same if whoever reads the output
-closes it early, as `head` does.
+run, nothing was claimed or tested, or something required was not. It is the same if whoever reads
+the output closes it early, as `head` does.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Worked examples: small inputs whose every result is known.",
         epilog="Exit code: 0 if what was tested agrees and, in a run of all calls, each option "
         "that the function takes under our names was tested; 1 if something differs; 2 if "
-        "something could not run, nothing was tested, or something required was not.",
+        "something could not run, nothing was claimed or tested, or something required was not.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

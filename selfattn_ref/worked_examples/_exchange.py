@@ -175,6 +175,8 @@ def _verify_files(place: Path, files: Mapping[str, bytes]) -> int:
                 problems += [f"{name}: {problem}" for problem in _problems(name, files[name])]
             except CannotRunError as error:
                 problems.append(f"{error}")
+    held = {name[:5] for name in ours - {GENERATED}}
+    problems += [f"{name} has no digest in {MANIFEST}" for name in sorted(held - digests.keys())]
     problems += [
         f"{name} has another digest in {MANIFEST}"
         for name, entry in digests.items()
@@ -183,7 +185,8 @@ def _verify_files(place: Path, files: Mapping[str, bytes]) -> int:
     if problems:
         print(*problems, sep="\n")
         return DIFFERS
-    print(f"{len(listed)} files of {len(digests)} examples in {place} are those {_as_known()}")
+    print(f"{len(listed)} files in {place} are those of its manifest")
+    print(f"{len(digests)} examples are those {_as_known()}")
     return AGREES
 
 

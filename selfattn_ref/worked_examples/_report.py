@@ -172,7 +172,8 @@ class Report:
     @property
     def unproved(self) -> list[str]:
         """The options and capabilities that the function claims, and that no call has asked for."""
-        known = {name for o in self.outcomes if o.verdict != NOT_ASKED for name in o.keywords}
+        asked = [o for o in self.outcomes if o.verdict not in (NOT_ASKED, SKIPPED)]
+        known = {name for o in asked for name in o.keywords}
         claims = self.claims or ()
         whole = self.whole and self.place in (ATTENTION, f"{ATTENTION}_vjp")
         every = (*OPTIONS, *CAPABILITIES)

@@ -294,6 +294,8 @@ WHOLE_DAMAGE = [
     (changed("schema.json", lambda c: c + b" "), "schema.json is not the file of manifest.json"),
     (changed("manifest.json", lambda c: c.replace(load("SA016").digest.encode(), b"0" * 64)),
      "SA016 has another digest in manifest.json"),
+    (changed("manifest.json", lambda c: re.sub(rb'"SA016": "sha256:\w+",', b"", c)),
+     "SA016 has no digest in manifest.json"),
 ]  # fmt: skip
 
 
@@ -304,7 +306,8 @@ class TestWhole:
         code, out, err = run("verify", pack(folder))
         count = 3 * len(ids()) + 4  # two schemas, the generated cases and a trace
         assert (code, err) == (0, "")
-        assert out.startswith(f"{count} files of {len(ids())} examples in ")
+        assert out.startswith(f"{count} files in ")
+        assert f"\n{len(ids())} examples are those that selfattn_ref " in out
 
     @pytest.mark.parametrize("damage, told", WHOLE_DAMAGE)
     def test_what_is_not_as_the_manifest_says_is_named(self, run, folder, damage, told):

@@ -42,6 +42,11 @@ class TestCodes:
         assert "attention takes bias, but no call has asked for it" in repr(found)
         assert report(attend, few).code == 0
 
+    def test_an_option_whose_calls_are_all_left_out_is_not_proved(self):
+        capped = [call.id for call in CALLS if "soft_cap" in call.kwargs]
+        found = report(attend, CALLS, skip=capped, whole=True)
+        assert (found.unproved, found.code) == (["soft_cap"], 2)
+
     def test_a_capability_that_no_call_asks_is_not_proved(self):
         def padded(query, key, value, *, mask=None, key_lengths=None):  # needs query_lengths, too
             return attend(query, key, value, mask=mask)

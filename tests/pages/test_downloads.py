@@ -87,7 +87,7 @@ class TestFiles:
     @pytest.mark.parametrize("name", ["", downloads.ARCHIVE, downloads.VECTORS])
     def test_the_folder_and_the_archives_are_verified(self, folder, name, capsys):
         assert main(["verify", f"{folder / name}"]) == 0
-        assert f" files of {len(ids())} examples" in capsys.readouterr().out
+        assert f"\n{len(ids())} examples are those that " in capsys.readouterr().out
 
 
 class TestInstalling:
