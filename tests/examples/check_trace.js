@@ -15,8 +15,9 @@ function wrong(text) {
   };
   return steps.filter(({ operation, operands, value }) => {
     if (!operands) return false;
-    const of = operands.map((k) => number(steps[k].value)), terms = operation === "dot" ? pairs(of) : of;
-    const found = (take[operation] || ((t) => Math[operation](t[0])))(of), largest = max(...[...terms, number(value)].map(abs));
-    return !Object.is(found, number(value)) && !(abs(found - number(value)) <= 4 * 2 ** -52 * largest);
+    const of = operands.map((k) => number(steps[k].value)), known = number(value);
+    const terms = { sum: of, subtract: of, dot: pairs(of), sin: of, cos: of, exp: [of[0] * known], log: [1] }[operation] || [];
+    const found = (take[operation] || ((t) => Math[operation](t[0])))(of), largest = max(...[...terms, known].map(abs));
+    return !Object.is(found, known) && !(abs(found - known) <= 4 * 2 ** -52 * largest);
   }).length;
 }

@@ -192,13 +192,14 @@ def test_each_step_is_what_its_operands_give(name):
             if isinstance(step["value"], str | bool):
                 assert found == number(step["value"])
                 continue
-            terms = of
-            if step["operation"] == "dot":
-                terms = [
-                    OPERATIONS["multiply"](x, y) for x, y in zip(of[::2], of[1::2], strict=True)
-                ]
+            terms = {
+                **dict.fromkeys(("sum", "subtract", "sin", "cos"), of),
+                "dot": list(map(OPERATIONS["multiply"], of[::2], of[1::2])),
+                "exp": [of[0] * step["value"]],
+                "log": [1],
+            }.get(step["operation"], [])
             most = max(abs(float(x)) for x in (*terms, step["value"]))
-            assert abs(found - step["value"]) <= 4 * 2.0**-52 * most
+            assert abs(float(found) - step["value"]) <= 4 * 2.0**-52 * most
 
 
 @EVERY_EXAMPLE
