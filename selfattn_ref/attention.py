@@ -87,12 +87,14 @@ def scaled_dot_product_attention(
 
     An entry is off by at most :math:`(e^E - 1)\,V` with
     :math:`E = \varepsilon\,(n + 6 + (d_k / 2 + 10)\,S + 6B)`, if that is at most 1,
-    :math:`d_k^2 \varepsilon` at most 5, and nothing overflows. Here :math:`n` is the number of
-    keys that the query may attend to and, among those, :math:`V` is the largest value, :math:`B`
-    the largest bias and :math:`S` the largest :math:`|\text{scale}| \sum_k |q_{ik} k_{jk}|`, all
-    in size; :math:`\varepsilon` is the spacing of the numbers after 1. A `soft_cap` adds
-    :math:`7 \varepsilon S` to :math:`E`. A 16-bit result is rounded once more. This is the theorem
-    "Rounding in attention" in the chapter on long sequences; typical errors are much smaller.
+    :math:`d_k^2 \varepsilon` at most 5, and nothing overflows or underflows. Here :math:`n` is the
+    number of keys that the query may attend to and, among those, :math:`V` is the largest value,
+    :math:`B` the largest bias and :math:`S` the largest
+    :math:`|\text{scale}| \sum_k |q_{ik} k_{jk}|`, all in size; :math:`\varepsilon` is the spacing
+    of the numbers after 1. A `soft_cap` adds :math:`7 \varepsilon S` to :math:`E`. A 16-bit result
+    is rounded once more. This is the theorem "Rounding in attention" in the chapter on long
+    sequences, which also says how little weights add that underflow; typical errors are much
+    smaller.
 
     References
     ----------

@@ -101,7 +101,7 @@ class KeyValueCache:
         ----------
         query : array_like, shape (..., T, d_k)
             Queries of the new positions. The leading axes broadcast with those of the keys and
-            values; any dtype is allowed.
+            values; any dtype is allowed that has a common one with theirs.
         key : array_like, shape (..., T, d_k)
             Keys of the new positions, as many keys as queries; T may be 0. The first call fixes
             their leading axes, width and dtype.

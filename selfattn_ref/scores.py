@@ -89,7 +89,8 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> Array:
     TypeError
         If `scores` does not hold real numbers, or `cap` is not a real number.
     ValueError
-        If `cap` is not positive and finite, before or after rounding to the dtype of the scores.
+        If `cap` is not positive and finite, before or after rounding to the dtype of the scores,
+        or to float32 if they have 16 bits.
 
     See Also
     --------

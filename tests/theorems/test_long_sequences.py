@@ -331,6 +331,10 @@ class TestRounding(Statement):
             lambda c: len(c.arrays[1]) * np.abs(c.arrays[2]).max().astype(float) < 2.0**128,
             without=run(np.zeros((1, 1)), np.zeros((4, 1)), np.full((4, 1), 3e38)),
         ),
+        "or underflows": Hypothesis(
+            lambda c: np.abs(c.arrays[2]).max() > 2.0**-100,
+            without=run(np.zeros((1, 1)), np.zeros((3, 1)), [[1e-45], [1e-45], [3e-45]]),
+        ),
         r"exponentials, powers of two, logarithms and $\tanh$ are right up to a factor "
         r"between $e^{-4\varepsilon}$ and $e^{4\varepsilon}$": Hypothesis(
             lambda c: (
