@@ -51,6 +51,7 @@ from press.site import (
     addresses,
     headings,
     icons,
+    index_entries,
     library,
     linked_data,
     page_context,
@@ -190,6 +191,7 @@ def register(app: Sphinx, *parts: ModuleType) -> None:
         app.add_directive(name, directive)
     for node, visitors in VISITORS.items():
         app.add_node(node, override=True, html=visitors)
+    app.add_transform(index_entries.IndexEntries)
     for transform in (figures.Figures, placeholders.FillPlaceholders):
         app.add_post_transform(transform)
     for setting in filter(is_chosen, SETTINGS):

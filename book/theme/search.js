@@ -342,7 +342,7 @@ const bookSearch = (() => {
       box.list.append(make("li", {}, make("p", {},
         "Try fewer or shorter words, an id such as SA016, or look in the ",
         make("a", { href: `${root}reference/glossary.html` }, "glossary"), ", the ",
-        make("a", { href: `${root}genindex.html` }, "index of functions"), " or the ",
+        make("a", { href: `${root}genindex.html` }, "index"), " or the ",
         make("a", { href: `${root}index.html` }, "contents"), ".")));
     }
   }

@@ -38,6 +38,7 @@ UNBROKEN = 9  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
+END = ".end"  # after the id of a chapter: the place where it ends
 OTHER = "volume:"  # before a place in the other one
 SORTED = "reference/glossary.html", "reference/bibliography.html"  # found without a page
 IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
@@ -177,8 +178,8 @@ def _strip(page: Page, below: int) -> None:
         for one in reversed(main.xpath(".//section[@id='derivation' or @id='origin']")):
             record.addnext(one)
         if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
-            left = E.P(f"{len(more)} more are on the site.", {"class": "left"})
-            more[0].xpath("ancestor::div")[-1].addnext(left)
+            (said,) = main.xpath(".//section[@id='steps']/p[1]")
+            said.text += f" These are the first {LISTED}; {len(more)} more are on the site."
             unwanted += more
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
@@ -188,6 +189,8 @@ def _strip(page: Page, below: int) -> None:
     for name in main.xpath(".//p[@class='facts']/strong[.='Run it']"):
         for one in (*name.itersiblings(), name):
             one.getparent().remove(one)
+    for reading in main.xpath(".//section[@id='further-reading']"):
+        reading.append(E.DIV(*reading[1:]))  # in columns
     for fold in main.iter("details"):
         fold.set("open", "")
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
@@ -345,6 +348,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
     lessons = [part for part in book.parts[:-1] if not part.name.startswith("Reference")]
     rest = book.parts[len(lessons) :]
     parts = [*lessons, Part(SOLUTIONS, solutions), *rest]
+    own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
     chapters: list[Element] = []
     contents = E.OL()
     sheets: dict[tuple[str, str], str] = {}  # by what stands above them on the left and the right
@@ -361,11 +365,12 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             address = f"{book.base}/{page.path}".lstrip("/")
             looks = f"page: {sheet}; --address: {quoted(address)}"
             style = {"id": page.slug, "class": _kind(page, part), "style": looks}
-            chapters.append(E.ARTICLE(*page.main, style))
+            ends = f"{page.slug}{END}"
+            own.add(ends)
+            chapters.append(E.ARTICLE(*page.main, E.SPAN({"class": "end", "id": ends}), style))
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
     terms.fill(chapters, _at)
-    own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
     (number, name), (other, _) = VOLUMES[volume], _other(volume)
     looks = f':root {{ --other: "{other}" }}\n{_looks(site, sheets)}'
     return E.HTML(

@@ -18,6 +18,7 @@ from playwright.sync_api import Page as Tab
 
 from press.build.book import SITE
 from press.edition.combined import (
+    END,
     FORMULA,
     OTHER,
     VOLUMES,
@@ -61,6 +62,10 @@ CUT = """() => {
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
 PRINTINGS = 5
+NEARLY_EMPTY = 590  # points above the foot of a sheet, which is 842 high
+TIGHTEN = """(names) => {
+  for (const name of names) document.getElementById(name).classList.add("tight");
+}"""
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
@@ -68,6 +73,10 @@ FILL_IN = """([own, other]) => {
   for (const place of document.querySelectorAll(".at")) {
     const [, mark, name] = /(#|:)(.*)/.exec(place.closest("a").getAttribute("href"));
     place.textContent = (mark === "#" ? own : other)[decodeURIComponent(name)] ?? "000";
+  }
+  for (const entry of document.querySelectorAll(".entries li")) {
+    const numbers = [...entry.children].filter((one) => one.matches(".at"));
+    numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
 Numbers = dict[str, int]  # of the sheet that has an id
@@ -87,6 +96,8 @@ def print_book(
         volume: _opened(browser.new_page(), page, folder / f"{volume}.html")
         for volume, page in pages.items()
     }
+    for tab in tabs.values():
+        tighten(tab)
     numbers: dict[str, Numbers] = {volume: {} for volume in VOLUMES}
     for _ in range(PRINTINGS):
         before = numbers
@@ -126,6 +137,18 @@ def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
     tab.evaluate(FILL_IN, [numbers[volume], numbers[other]])
     with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
         return places(pdf)
+
+
+def tighten(tab: Tab) -> None:
+    """Let the lines of a chapter be closer whose last sheet would have next to nothing on it."""
+    with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
+        ends = {str(name)[1:]: where[3] for name, where in pdf.Root.Dests.items()}
+    short = [
+        name.removesuffix(END)
+        for name, height in ends.items()
+        if name.endswith(END) and height > NEARLY_EMPTY
+    ]
+    tab.evaluate(TIGHTEN, short)
 
 
 def places(pdf: Pdf) -> Numbers:

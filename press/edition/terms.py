@@ -15,21 +15,26 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
     `at` makes a place for the number of the sheet of an id.
     """
     places, index = dict(terms(chapters[:-1])), chapters[-1]
-    for entry in index.xpath(".//ul[@class='entries']//li"):
-        link = entry.find("a[@href]")
-        name = "" if link is None else link.get("href")
-        if not name.startswith("#"):
+    ids = [name for chapter in chapters for name in chapter.xpath("descendant-or-self::*/@id")]
+    order = {name: place for place, name in enumerate(ids)}
+    for entry in reversed(index.xpath(".//ul[@class='entries']//li")):
+        links, below = entry.findall("a"), entry.findall("ul[li]")
+        own = {link.get("href").removeprefix("#") for link in links} & order.keys()
+        if not own and not below:
             entry.drop_tree()
             continue
-        sheets = [at(place) for place in [*places.get(name[1:], []), name[1:]]]
-        if name.startswith("#term-"):
-            sheets[-1].classes.add("defined")
-        for sheet in reversed(sheets):
-            link.addnext(sheet)
-    for entries in index.find_class("entries"):
-        if not len(entries):
-            entries.getprevious().drop_tree()
-            entries.drop_tree()
+        found = own.union(*(places.get(name, []) for name in own))
+        entry.text = links[0].text if links else entry.text
+        entry[:] = []
+        for name in sorted(found, key=order.__getitem__):
+            sheet = at(name)
+            if name.startswith("term-"):
+                sheet.classes.add("defined")
+            entry.append(sheet)
+        entry.extend(below)
+    for entries in index.xpath(".//ul[@class='entries'][not(li)]"):
+        entries.getprevious().drop_tree()
+        entries.drop_tree()
     if index.find_class("defined"):
         index.find(".//h1").addnext(E.P("A number in italics is a page of the glossary."))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from press.example import public_bugs, sheets, stamps
@@ -20,6 +21,7 @@ from press.example.data import documents
 from press.example.slip_catalog import SOURCES, caught_by, matrix, slips_of, typeset
 from press.markup import raw, section
 from press.site.contents import level_of
+from press.site.index_entries import entry
 from press.site.placeholders import LateDirective
 from press.site.theme import ROOT
 from selfattn_ref import scaled_dot_product_attention
@@ -72,7 +74,8 @@ class SlipGuide(LateDirective):
             self.env.note_dependency(str(Path(self.env.srcdir, path)))
         for name in slips.SLIPS:
             std.note_hyperlink_target(f"slip-{name}", self.env.docname, name, name)
-        return super().run()
+        listed = [entry(f"slips; {name}", name) for name in slips.SLIPS]
+        return [addnodes.index(entries=listed), *super().run()]
 
     @staticmethod
     def content(app: Sphinx) -> list[nodes.Node]:

@@ -47,7 +47,7 @@ CHECKED = "book/reference/how-the-numbers-are-checked"
 ELSEWHERE = {
     "book/examples/": Place("Worked examples", "", ()),
     "_modules/": Place("Reference", "library", ("book/reference/api/index",)),
-    "genindex": Place("Reference", "library", ("book/reference/api/index",)),
+    "genindex": Place("Reference", "look up", ()),
     "derivations/": Place("Reference", "project", (CHECKED,)),
     "tests/": Place("Reference", "project", (CHECKED,)),
     "selfattn_ref/": Place("Reference", "project", (CHECKED,)),  # sources that pages name

@@ -217,7 +217,7 @@ class TestPdf:
 
     def test_the_index_has_the_chapters_of_a_term_and_what_is_in_its_volume(self, pdf, sheet, made):
         names = places(pdf)
-        entry = sheet.locator(".entries li", has_text="causal mask")
+        entry = sheet.locator("//ul[@class='entries']/li[normalize-space(text()[1])='causal mask']")
         first = (entry.locator(".at").first.get_attribute("href") or "")[1:]
         link = sheet.locator(f"article[id='causal/masking'] a[id='{first}']")
         assert link.inner_text() == "causal mask"
@@ -225,6 +225,15 @@ class TestPdf:
         assert entry.locator(".defined").inner_text() == str(names["term-causal-mask"])
         assert sheet.locator(".entries", has_text="causal_mask()").count() == 0
         assert made[1]["examples"].locator(".entries", has_text="causal mask").count() == 0
+
+    def test_the_index_names_a_sheet_once_and_in_order(self, sheet):
+        entries = sheet.locator(".entries li").evaluate_all("""entries => entries.map((one) =>
+          [one.firstChild.data.trim(), [...one.querySelectorAll(":scope > a:not([hidden])")]
+            .map((link) => Number(link.textContent))])""")
+        assert {"Vaswani, Ashish", "theorems", "What a hidden key gets"} <= {n for n, _ in entries}
+        for name, numbers in entries:
+            assert numbers == sorted(set(numbers)), name
+        assert max(len(numbers) for _, numbers in entries) > 2
 
     def test_formulas_and_figures_say_what_they_show(self, pdf):
         found = list(tags(pdf.Root.StructTreeRoot))
