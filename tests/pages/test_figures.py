@@ -133,6 +133,12 @@ class TestTexts:
         drawing = charts.plane(points, limits=(0, 2, 0, 2), alt=ALT)
         assert all(drawing.html.count(f">{name}<") == 2 for name, _, _ in points)
 
+    def test_many_curves_are_named_in_time(self) -> None:  # in all orders, it would take hours
+        x = np.linspace(0, 1, 5)
+        curves = [(f"curve {k}", x + k, "ink") for k in range(12)]
+        drawing = charts.charts(Chart(x, curves), alt=ALT)
+        assert all(drawing.html.count(f">{name}<") == 2 for name, _, _ in curves)
+
     def test_widths_are_those_of_the_face(self) -> None:
         # The digits of the face are as wide as each other, and 497 of 1000 to the em.
         assert text_width("0123", 100) == pytest.approx(4 * 49.7)
