@@ -206,7 +206,6 @@ def plane(
     x_label: str = "",
     y_label: str = "",
     limits: Limits,
-    wide: bool = False,
 ) -> Drawing:
     """Draw words as points or as arrows from the origin, and how a word moves.
 
@@ -232,7 +231,7 @@ def plane(
         for name, where, role in points:
             canvas.label(name, frame(where), role.split()[0])
 
-    return Drawing(draw, alt, wide)
+    return Drawing(draw, alt)
 
 
 @dataclass(frozen=True)
@@ -263,18 +262,17 @@ def charts(
     x_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
-    stacked: bool = False,
     rows: int = 0,
     wide: bool = False,
 ) -> Drawing:
     """Draw curves, each with its name on it.
 
-    Charts stand side by side where there is room, or one below the other if they are `stacked`.
+    Charts stand side by side where there is room.
     Many small ones stand in `rows`, on a phone two in each of its rows.
     """
 
     def draw(canvas: Canvas) -> None:
-        beside = canvas.width > PHONE and not stacked
+        beside = canvas.width > PHONE
         a_row = len(parts) if beside else 1
         if rows:
             a_row = -(-len(parts) // rows) if beside else 2
@@ -299,7 +297,6 @@ def bars(
     *,
     alt: str,
     x_label: str,
-    digits: int = 2,
     levels: Sequence[tuple[float, str, str]] = (),
 ) -> Drawing:
     """Draw bars to the right, each with its name and its number before it.
@@ -307,7 +304,7 @@ def bars(
     With several series, the bars of a group stand together. `levels` are verticals
     (number, name, role), named above.
     """
-    numbers = [[number(float(v), digits) for v in values] for _, values, _ in series]
+    numbers = [[number(float(v), 2) for v in values] for _, values, _ in series]
     figures_wide = max(text_width(text, NUMBER) for row in numbers for text in row)
     several = len(series) > 1
     named = max(text_width(name) for name in ([s[0] for s in series] if several else groups))
@@ -472,7 +469,6 @@ def grids(
     *,
     alt: str,
     limits: Limits,
-    wide: bool = False,
 ) -> Drawing:
     """Draw the grid of the plane after a matrix, with arrows on it, two panels in a line.
 
@@ -504,7 +500,7 @@ def grids(
                 _name_tip(canvas, name, frame((0, 0)), frame(end), role)
             canvas.height = y + 26 + tall + 4
 
-    return Drawing(draw, alt, wide)
+    return Drawing(draw, alt)
 
 
 def levels(

@@ -153,7 +153,7 @@ CURVES = {
             y_label="height", levels=[(0.9, "level")], marks=[(3.5, "mark")],
         ),
         m.Chart(X, [("other", 8 - X, "score")], "right", y_label="depth", y_limits=(-2, 9)),
-        x_label="time", stacked=True, alt=ALT,
+        x_label="time", alt=ALT,
     ),
 )  # fmt: skip
 def read_charts(seen):
