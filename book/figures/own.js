@@ -1,7 +1,7 @@
 // A sentence of the reader's own: each word has two numbers, and the one that was pressed listens.
 "use strict";
 for (const root of document.querySelectorAll("[data-own]")) {
-  const { make } = bookPage, { number, vector, softmax, dot } = bookFigures;
+  const { make } = bookPage, { number, vector, softmax, dot, mixed } = bookFigures;
   const MOST = 12; // words
   const known = new Map(Object.entries(JSON.parse(root.dataset.own)));
   const field = root.querySelector("input"), body = root.querySelector("tbody"), says = root.querySelector(".says");
@@ -54,8 +54,7 @@ for (const root of document.querySelectorAll("[data-own]")) {
       row.cells[4].textContent = number(weights[i]);
       row.cells[4].style.setProperty("--t", `${Math.round(100 * weights[i])}%`);
     });
-    const mixed = (shares) => [0, 1].map((axis) => dot(shares, rows.map((row) => row[axis])));
-    const heard = mixed(weights), average = mixed(rows.map(() => 1 / rows.length));
+    const heard = mixed(weights, rows), average = mixed(rows.map(() => 1 / rows.length), rows);
     const leans = [heard, average].map(([money, water]) => {
       const size = number(Math.abs(money - water));
       return Number(size) ? `leans ${size} toward ${money > water ? "money" : "water"}` : "leans neither way";

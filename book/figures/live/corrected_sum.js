@@ -1,9 +1,8 @@
 // A sum that is corrected: key by key, the exponentials under a running maximum, and what forgetting to rescale does.
 "use strict";
 {
-  const { define, number, vector, dot, pixel } = bookFigures;
+  const { define, number, vector, sum, mixed, pixel } = bookFigures;
   const WIDE = 34, COLUMNS = ["m", "ℓ", "o"];
-  const total = (parts) => parts.reduce((sum, part) => sum + part, 0);
 
   function go(figure, way) {
     const count = figure.data.scores.length;
@@ -18,9 +17,9 @@
         right: most.map((m, k) => scores.slice(0, k + 1).map((score) => Math.exp(score - m))),
         forgot: most.map((_, k) => came.slice(0, k + 1)),
       };
-      const average = (row) => values[0].map((_, axis) => dot(row, values.map((value) => value[axis])) / total(row));
+      const average = (row) => mixed(row, values).map((x) => x / sum(row));
       const last = Math.round(seen) - 1, both = (what) => ({ right: parts.right.map(what), forgot: parts.forgot.map(what) });
-      return { most, came, bars: scores.map((_, j) => parts[rule][last][j] || 0), sums: both(total), outputs: both(average) };
+      return { most, came, bars: scores.map((_, j) => parts[rule][last][j] || 0), sums: both(sum), outputs: both(average) };
     },
 
     acts: { next: (figure) => go(figure, 1), back: (figure) => go(figure, -1) },

@@ -1,7 +1,7 @@
 // Cut a path: press an arrow into the second layer, and see which votes are lost.
 "use strict";
 {
-  const { define, number, softmax, dot } = bookFigures;
+  const { define, number, softmax, dot, mixed } = bookFigures;
   const ROLES = ["value", "key", "query"];
   const TOP = 198, LOW = 254; // of the arrows
 
@@ -11,13 +11,12 @@
   };
 
   define("cut_path", {
-    compute({ paths }, { words, made, clue, scale }) {
+    compute({ paths }, { made, clue, scale }) {
       const on = [...paths].map(Number);
       const [values, keys, [query]] = ROLES.map((role, k) => made[role][0].map((row, i) => (
         row.map((part, axis) => on[2 * k] * part + on[2 * k + 1] * made[role][1][i][axis]))));
       const scores = keys.map((key) => dot(query, key)), weights = softmax(scores.map((score) => scale * score));
-      const votes = words.map((_, axis) => dot(weights, values.map((value) => value[axis])));
-      return { value: values[clue], key: keys[clue], query, score: scores[clue], weight: weights[clue], votes };
+      return { value: values[clue], key: keys[clue], query, score: scores[clue], weight: weights[clue], votes: mixed(weights, values) };
     },
 
     switches: ({ text, clue }) => ({

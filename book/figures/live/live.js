@@ -23,13 +23,18 @@ const bookFigures = (() => {
 
   function softmax(scores) {
     const most = Math.max(...scores), parts = scores.map((score) => Math.exp(score - most));
-    const whole = parts.reduce((sum, part) => sum + part, 0);
+    const whole = sum(parts);
     return parts.map((part) => part / whole);
   }
 
   const range = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
-  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+  const sum = (values) => values.reduce((all, one) => all + one, 0);
+
+  const dot = (a, b) => a.reduce((all, x, i) => all + x * b[i], 0);
+
+  // What rows make, each taken by its share.
+  const mixed = (shares, rows) => rows[0].map((_, axis) => dot(shares, rows.map((row) => row[axis])));
 
   // A row vector times a matrix of two rows.
   const times = ([x, y], rows) => [0, 1].map((i) => x * rows[0][i] + y * rows[1][i]);
@@ -427,5 +432,5 @@ const bookFigures = (() => {
     for (const root of document.querySelectorAll(`[data-live="${name}"]`)) figures.push(new Figure(root, name));
   }
 
-  return { define, figures, kinds, number, vector, softmax, range, dot, times, pixel, calm };
+  return { define, figures, kinds, number, vector, softmax, range, sum, dot, mixed, times, pixel, calm };
 })();

@@ -1,7 +1,7 @@
 // Mask: press a score to hide it; the weights, their sums and the output follow, by the rule or by a slip.
 "use strict";
 {
-  const { define, number, softmax, dot } = bookFigures;
+  const { define, number, softmax, sum, mixed } = bookFigures;
 
   // What goes into the softmax for a score and a mask of 1 and 0.
   const rules = {
@@ -13,7 +13,6 @@
     after: (s) => s,
   };
   const open = (mask) => mask.split("/").map((row) => [...row].map(Number));
-  const sum = (row) => row.reduce((total, share) => total + share, 0);
   const entry = (value, digits) => (Number.isNaN(value) ? "NaN" : Number.isFinite(value) ? number(value, digits) : "−∞");
   const same = (row, other) => row.every((value, j) => entry(value) === entry(other[j]));
 
@@ -22,8 +21,7 @@
     const into = scores.map((row, i) => row.map((s, j) => rules[rule](s - lower, seen[i][j], fill)));
     let weights = into.map((row) => (row.every((s) => s === -Infinity) ? row.map(() => 0) : softmax(row)));
     if (rule === "after") weights = weights.map((row, i) => row.map((share, j) => share * seen[i][j]));
-    const output = weights.map((row) => values[0].map((_, axis) => dot(row, values.map((value) => value[axis]))));
-    return { into, weights, sums: weights.map(sum), output };
+    return { into, weights, sums: weights.map(sum), output: weights.map((row) => mixed(row, values)) };
   }
 
   define("mask", {

@@ -1,8 +1,8 @@
 // Perplexity: lift the surprise of one word; the mean, and the blind guess that equals it, follow.
 "use strict";
 {
-  const { define, number, pixel } = bookFigures;
-  const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
+  const { define, number, sum, pixel } = bookFigures;
+  const mean = (values) => sum(values) / values.length;
   const short = (value) => String(Number(value.toFixed(value < 100 ? 1 : 0)));
   const lifted = ({ bits }, i, to) => ({ bits: bits.map((one, j) => (j === i ? to : one)) });
   const snap = (value) => (Math.abs(value - Math.round(value)) < 0.15 ? Math.round(value) : value); // a whole bit is easy to hit

@@ -1,15 +1,15 @@
 // Temperature: one dial; the weights of scores follow it from one choice to equal shares.
 "use strict";
 {
-  const { define, number, vector, softmax, dot } = bookFigures;
+  const { define, number, vector, softmax, sum, mixed } = bookFigures;
   const short = (value) => String(Number(value.toPrecision(3)));
   const share = (value) => (value > 0 && value < 0.005 ? "< 0.01" : number(value)); // no weight is 0
 
   define("temperature", {
     compute({ at }, { scores, inverse, values }) {
       const weights = scores.map((row) => softmax(row.map((score) => (inverse ? score * at : score / at))));
-      const entropy = weights.map((row) => -row.reduce((sum, p) => sum + (p && p * Math.log(p)), 0));
-      return { weights, entropy, found: values ? weights.map((row) => values[0].map((_, k) => dot(row, values.map((value) => value[k])))) : [] };
+      const entropy = weights.map((row) => -sum(row.map((p) => p && p * Math.log(p))));
+      return { weights, entropy, found: values ? weights.map((row) => mixed(row, values)) : [] };
     },
 
     dials: { at: (state) => short(state.at) },

@@ -1,7 +1,7 @@
 // Three planes: drag what a word asks, what another is found by, or what that one gives.
 "use strict";
 {
-  const { define, number, vector, softmax, dot } = bookFigures;
+  const { define, number, vector, softmax, dot, mixed } = bookFigures;
   const DOWN = 62;
 
   const handle = (key, frame, name) => ({ key, frame, name, label: `name-${key}` });
@@ -11,7 +11,7 @@
       const rows = values.map((row, j) => (j === clue ? [...value, ...row.slice(2)] : row));
       const scores = keys.map((own, j) => dot(query, j === clue ? key : own));
       const weights = softmax(scores.map((score) => score / Math.SQRT2));
-      const heard = x.map((_, axis) => dot(weights, rows.map((row) => row[axis])));
+      const heard = mixed(weights, rows);
       return { scores, weights, heard, becomes: x.map((was, axis) => was + heard[axis]) };
     },
 

@@ -1,7 +1,7 @@
 // Tiles: one tile of the table of scores at a time, and the state that each query keeps.
 "use strict";
 {
-  const { define, number, dot } = bookFigures;
+  const { define, number, sum, dot } = bookFigures;
   const STATE = [["m", 0], ["ℓ", 2], ["o", 2]];
   const place = ({ tile }, { keys, size }) => {
     const n = Math.round(tile) - 1, beside = keys.length / size;
@@ -19,8 +19,8 @@
       const states = queries.map((query, i) => {
         const block = Math.floor(i / size), seen = block < row ? keys.length : block > row ? 0 : size * (column + 1);
         const scores = keys.slice(0, seen).map((key) => query * key), m = Math.max(...scores);
-        const parts = scores.map((score) => Math.exp(score - m)), sum = parts.reduce((all, one) => all + one, 0);
-        return [m, sum, seen ? dot(parts, values) / sum : 0];
+        const parts = scores.map((score) => Math.exp(score - m)), total = sum(parts);
+        return [m, total, seen ? dot(parts, values) / total : 0];
       });
       return { states, gone: (Math.round(state.tile) - 1) * size ** 2 };
     },

@@ -1,12 +1,12 @@
 // Triangle: turn what the loss would have of an average, or its first score; each score's slope follows.
 "use strict";
 {
-  const { define, number, vector, softmax, dot, pixel } = bookFigures;
+  const { define, number, vector, softmax, dot, mixed, pixel } = bookFigures;
   const ALONG = 1.35, ROW = 48, SMALL = 0.005;
 
   const average = (score, values) => {
     const weights = softmax([score, 0, 0]);
-    return { weights, output: [0, 1].map((axis) => dot(weights, values.map((value) => value[axis]))) };
+    return { weights, output: mixed(weights, values) };
   };
   const from = (at, way, far = 1) => at.map((x, axis) => x + far * way[axis]);
 

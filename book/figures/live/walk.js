@@ -1,7 +1,7 @@
 // Walk: scores that grow with the width of a key, and their shares with and without the root.
 "use strict";
 {
-  const { define, number, softmax, pixel } = bookFigures;
+  const { define, number, softmax, dot, pixel } = bookFigures;
 
   // Where a walk is after some steps: each bit of its digits is one, up or down.
   const after = (steps, digits) => {
@@ -16,10 +16,7 @@
       const ends = walks.map((digits) => after(steps, digits));
       const scores = ends.slice(first, first + 4).sort((a, b) => b - a), scaled = scores.map((score) => score / Math.sqrt(steps));
       const shares = [softmax(scores), softmax(scaled)];
-      return {
-        scores: [scores, scaled], shares,
-        typical: Math.sqrt(ends.reduce((sum, end) => sum + end * end, 0) / ends.length),
-      };
+      return { scores: [scores, scaled], shares, typical: Math.sqrt(dot(ends, ends) / ends.length) };
     },
 
     dials: { d: ({ d }) => number(d, 0) },

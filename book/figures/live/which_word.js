@@ -1,7 +1,7 @@
 // Which word told you: press one, and equal shares give way to the weights.
 "use strict";
 {
-  const { define, number, vector, softmax, dot } = bookFigures;
+  const { define, number, vector, softmax, dot, mixed } = bookFigures;
   const TOP = 74, LOW = 152;
   const side = (lean) => (lean > 0 ? "money" : "water");
   // Who hears the page is asked first, too.
@@ -17,7 +17,7 @@
     compute({ sentence }, { embeddings, asker }) {
       const rows = embeddings[sentence], even = rows.map(() => 1 / rows.length);
       const shares = softmax(rows.map((row) => dot(rows[asker], row)));
-      const [average, attention] = [even, shares].map((parts) => [0, 1].map((axis) => dot(parts, rows.map((row) => row[axis]))));
+      const [average, attention] = [even, shares].map((parts) => mixed(parts, rows));
       return { shares, average, attention, leans: [average, attention].map(([money, water]) => money - water) };
     },
 
