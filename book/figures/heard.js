@@ -29,29 +29,13 @@ bookFigures.hear = (() => {
     return said && `${said}. `;
   }
 
-  // What is written in a figure: each text, and what it says.
-  const words = ({ root }) => new Map([...root.querySelectorAll("text, .says")].map((one) => [one, one.style.display ? "" : one.textContent.trim()]));
-
-  // This script comes after the first change: draw the start once more, and nobody sees it.
-  function atFirst(figure) {
-    const { state, result, start, data } = figure;
-    const draw = (known) => {
-      Object.assign(figure, known); // some draw what does not glide
-      figure.draw(known.state, known.result);
-    };
-    draw({ state: start, result: figure.kind.compute(start, data) });
-    const before = words(figure);
-    draw({ state, result });
-    return before;
-  }
-
   function hear(figure) {
-    const { root, status } = figure, before = figure.before || atFirst(figure), sentence = root.querySelector(".says"), says = sentence.innerText.trim(), known = terms(says);
+    const { root, status, before } = figure, sentence = root.querySelector(".says"), says = sentence.innerText.trim(), known = terms(says);
     const all = (asked) => figure.views.map(({ svg }) => read(svg, asked)).join("");
     const fresh = all(({ one, words }) => before.get(one) !== words && terms(words).some((term) => !known.includes(term)));
     status.textContent = before.get(sentence) === says ? `${fresh}Still: ${says}` : `${says} ${fresh}`;
     figure.drawn.textContent = all(({ words }) => /\d|NaN|∞/.test(words));
-    figure.before = words(figure);
+    figure.before = figure.words();
     clearTimeout(figure.quiet);
     figure.quiet = setTimeout(() => { status.textContent = ""; }, 2000); // or the sentence would stand there twice
   }

@@ -209,6 +209,7 @@ const bookFigures = (() => {
       for (const view of this.views) view.grips = this.handles.map((handle) => this.grip(view, handle));
       for (const view of this.views) view.switches = this.kind.switches ? this.table(view, this.kind.switches(this.data)) : [];
       this.kind.begin?.(this);
+      this.before = this.words(); // what who hears the page knows
       addEventListener("hashchange", () => this.recall());
       this.tell();
       this.recall();
@@ -290,6 +291,11 @@ const bookFigures = (() => {
       group.append(...cells);
       view.svg.append(group);
       return cells;
+    }
+
+    // What is written in the figure: each text, and what it says.
+    words() {
+      return new Map([...this.root.querySelectorAll("text, .says")].map((one) => [one, one.style.display ? "" : one.textContent.trim()]));
     }
 
     point(view, event) {
