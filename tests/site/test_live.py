@@ -147,8 +147,7 @@ def random_state(rng, start, limits):
         if isinstance(value, str):
             return limit[rng.integers(len(limit))]
         if isinstance(value, list):
-            several = isinstance(limit[0], list)
-            return [one(v, limit[i] if several else limit) for i, v in enumerate(value)]
+            return [one(v, limit) for v in value]
         number = rng.uniform(*limit)
         return round(number) if isinstance(value, int) else round(number, 4)
 

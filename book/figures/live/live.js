@@ -181,7 +181,7 @@ const bookFigures = (() => {
       this.root = root;
       this.name = name;
       this.kind = kinds[name];
-      this.id = (root.closest("figure") || root).id;
+      this.id = root.closest("figure").id;
       this.picture = root.querySelector(".picture");
       this.views = [...root.querySelectorAll(".picture > svg")].map((svg) => new View(svg));
       this.state = this.shown = structuredClone(this.start);
@@ -198,9 +198,7 @@ const bookFigures = (() => {
       root.querySelector(".reset").onclick = () => { this.kind.stop?.(this); this.put(structuredClone(this.start), true); };
       const link = root.querySelector(".link");
       link.onclick = () => copy(link, location.href.split("#")[0] + (this.address() || `#${this.id}`));
-      const { handles = [] } = this.kind;
-      this.handles = (typeof handles === "function" ? handles(this.data) : handles).map((one) => ({
-        step: 0.1,
+      this.handles = (this.kind.handles?.(this.data) || []).map((one) => ({
         at: (state) => state[one.key],
         put: (state, point) => ({ [one.key]: point }),
         text: (state) => vector(state[one.key]),
@@ -217,11 +215,9 @@ const bookFigures = (() => {
 
     // A place to hold: for the pointer, for a finger, for the arrow keys.
     grip(view, handle) {
-      const grip = make("g", { class: "grip", tabindex: 0, role: "slider", "aria-label": handle.name });
+      const [low, high] = handle.reach || this.limits[handle.key];
+      const grip = make("g", { class: "grip", tabindex: 0, role: "slider", "aria-label": handle.name, "aria-valuemin": low, "aria-valuemax": high });
       grip.append(make("circle", { r: 26 }), make("circle", { class: "halo", r: 11 }));
-      const limits = this.limits[handle.key] || [];
-      const [low, high] = handle.reach || (Array.isArray(limits[0]) ? limits[0] : limits);
-      if (low !== undefined) { grip.setAttribute("aria-valuemin", low); grip.setAttribute("aria-valuemax", high); }
       grip.onkeydown = (event) => {
         const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
         if (!way && event.key !== "Home") return;
@@ -229,7 +225,7 @@ const bookFigures = (() => {
         const steps = event.shiftKey ? 5 : 1, from = handle.at(this.state);
         if (!way) this.put(handle.put(this.state, handle.at(this.start)));
         else if (handle.press) this.put(handle.press(this.state, way.map((one) => one * steps)));
-        else this.put(handle.put(this.state, from.map((x, i) => round(x + handle.step * steps * (way[i] || 0)))));
+        else this.put(handle.put(this.state, from.map((x, i) => round(x + 0.1 * steps * (way[i] || 0)))));
       };
       grip.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false }); // or the page would scroll
       const press = (named) => (event) => {
@@ -307,15 +303,11 @@ const bookFigures = (() => {
     clean(patch) {
       const state = structuredClone(this.state);
       for (const key in patch) {
-        const limits = this.limits[key];
-        const within = (value, i) => {
-          const [low, high] = Array.isArray(limits[0]) ? limits[i] : limits;
-          return Math.min(high, Math.max(low, value));
-        };
+        const limits = this.limits[key], within = (value) => Math.min(limits[1], Math.max(limits[0], value));
         if (!limits) state[key] = patch[key];
         else if (typeof limits === "string") state[key] = this.spelled(patch[key], state[key], limits) ? patch[key] : state[key];
         else if (typeof patch[key] === "string") state[key] = limits.includes(patch[key]) ? patch[key] : state[key];
-        else state[key] = Array.isArray(patch[key]) ? patch[key].map(within) : within(patch[key], 0);
+        else state[key] = Array.isArray(patch[key]) ? patch[key].map(within) : within(patch[key]);
       }
       return state;
     }
@@ -383,10 +375,9 @@ const bookFigures = (() => {
       for (const view of this.views) {
         view.switches.forEach((cell) => cell.tell());
         view.grips.forEach((grip, i) => {
-          const { at, text, frame, name, now } = this.handles[i], value = at(this.shown);
+          const { at, text, frame, now } = this.handles[i], value = at(this.shown);
           const [x, y] = view.place(frame, value).map(pixel);
           grip.setAttribute("transform", `translate(${x} ${y})`);
-          grip.setAttribute("aria-label", typeof name === "function" ? name(this.state) : name);
           grip.setAttribute("aria-valuenow", round(now ? now(this.state, this.result) : value[0]));
           grip.setAttribute("aria-valuetext", text(this.state, this.result));
         });

@@ -1,7 +1,7 @@
 // Nudge: turn one number of a model and see the loss; then let all of them go down their slopes.
 "use strict";
 {
-  const { define, number, softmax, dot, pixel, calm } = bookFigures;
+  const { define, number, softmax, range, dot, pixel, calm } = bookFigures;
   const TURNS = 12; // of one run
 
   const all = ({ w, rest }, { at }) => [...rest.slice(0, at), w, ...rest.slice(at)];
@@ -42,9 +42,9 @@
   define("nudge", {
     compute(state, data) {
       const numbers = all(state, data), [low, high] = data.limits;
-      const curve = Array.from({ length: data.points }, (_, i) => {
+      const curve = range(0, data.points - 1).map((i) => {
         const w = low + (high - low) * i / (data.points - 1);
-        return measure(all({ ...state, w }, data), data).loss;
+        return [w, measure(all({ ...state, w }, data), data).loss];
       });
       return { ...measure(numbers, data), curve };
     },
@@ -71,9 +71,9 @@
     },
 
     draw(view, state, { loss, slopes, heard, curve }, { data }) {
-      const [low, high, top] = data.limits, place = (w, height) => view.place("chart", [w, Math.min(top, height)]);
-      view.path("curve", curve.map((height, i) => place(low + (high - low) * i / (curve.length - 1), height)));
-      const at = place(state.w, loss), slope = slopes[data.at], [, , right, up] = view.frames.chart;
+      const [low, high, top] = data.limits, place = ([w, height]) => view.place("chart", [w, Math.min(top, height)]);
+      view.path("curve", curve.map(place));
+      const at = place([state.w, loss]), slope = slopes[data.at], [, , right, up] = view.frames.chart;
       const by = 40 / Math.hypot(right, up * slope), ends = [Math.max(low, state.w - by), Math.min(high, state.w + by)];
       view.path("tangent", ends.map((w) => [at[0] + right * (w - state.w), at[1] - up * slope * (w - state.w)]));
       view.text("before", state.steps < 1 ? " " : "before any step");

@@ -27,7 +27,7 @@
       return { query, key, score, weight: score.map(softmax), symmetric, single };
     },
 
-    handles: ROLES.flatMap((role) => NAMES.map((name) => {
+    handles: () => ROLES.flatMap((role) => NAMES.map((name) => {
       const own = `${role}_${name}`, key = (state) => (state.matrices === "one" ? `key_${name}` : own);
       const asks = role === "query" ? { asks: name } : {};
       return { key: own, frame: role, name: `${role} of ${name}`, label: `name-${own}`, at: (state) => state[key(state)], put: (state, point) => ({ [key(state)]: within(point), ...asks }), text: (state) => vector(state[key(state)]) };

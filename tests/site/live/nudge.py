@@ -39,5 +39,5 @@ def expected(state, data):
     loss, slopes, heard = measure(numbers(state["w"]))
     low, high, _ = data["limits"]
     along = np.linspace(low, high, data["points"])
-    curve = [measure(numbers(w))[0] for w in along]
+    curve = [(w, measure(numbers(w))[0]) for w in along]
     return {"loss": loss, "slopes": slopes, "heard": heard, "curve": curve}
