@@ -93,20 +93,6 @@ class TestLoading:
         with pytest.raises(TypeError, match=re.escape(message)):
             load(wrong)
 
-    @pytest.mark.parametrize(
-        "content, said",
-        [
-            (b"{", "JSONDecodeError: "),
-            (b"{}", "KeyError: "),
-            (b"[]", "AttributeError: "),
-            (b"\xff", "UnicodeDecodeError: "),
-        ],
-    )
-    def test_a_damaged_file_is_named(self, monkeypatch, content, said):
-        monkeypatch.setattr(_files, "file_content", lambda name: content)
-        with pytest.raises(ValueError, match=rf"SA001\.json is damaged: {said}"):
-            _files._read.__wrapped__("SA001")
-
 
 class TestAgreement:
     @EVERY_EXAMPLE

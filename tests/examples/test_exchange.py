@@ -378,8 +378,11 @@ class TestInstalled:
     def test_a_damaged_file_is_named(self, tmp_path):
         shutil.copytree(Path(selfattn_ref.__file__).parent, tmp_path / "selfattn_ref")
         path = tmp_path / "selfattn_ref/worked_examples/data/SA016.json"
-        for content, told in (("{", "JSONDecodeError: "), ("{}", "KeyError: 'inputs'")):
-            path.write_text(content)
+        for content, told in (
+            *((b"{", "JSONDecodeError: "), (b"{}", "KeyError: 'inputs'")),
+            *((b"[]", "AttributeError: "), (b"\xff", "UnicodeDecodeError: ")),
+        ):
+            path.write_bytes(content)
             for command in (["verify", "all"], ["list"], ["check", "SA016", "os:getcwd"]):
                 done = subprocess.run(
                     [sys.executable, "-m", "selfattn_ref.worked_examples", *command],
