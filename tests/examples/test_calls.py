@@ -64,11 +64,6 @@ class TestTheData:
             known = call.refused(lambda *_, **__: answer) if call.raises else call.check(answer)  # noqa: B023
             assert known.convention == name
 
-    @pytest.mark.parametrize("name", DOCUMENTS)
-    def test_the_digest_is_the_one_of_the_ledger(self, name):
-        assert load(name).digest == documents.fingerprint(DOCUMENTS[name])
-        assert load(name).digest == documents.read_ledger()[name]
-
     def test_the_digest_knows_numbers_and_calls_and_no_prose(self):
         text = (documents.DATA / "SA022.json").read_text("utf-8")
         assert digest(text.replace("Nobody to attend to", "None")) == load("SA022").digest
