@@ -29,13 +29,6 @@ class TestTheLibraryReproducesEveryExample:
 
 
 class TestRecipes:
-    @pytest.mark.parametrize("example_id", IN_USE)
-    def test_the_source_of_a_recipe_runs_alone(self, example_id):
-        defined = {}
-        exec(recipes.source(example_id), defined)
-        example = load(example_id)
-        example.check(**defined[example_id.lower()](selfattn_ref, example.inputs))
-
     def test_a_source_has_what_the_recipe_needs_and_no_more(self):
         source = recipes.source("SA037")
         first, *_ = source.splitlines()
