@@ -114,8 +114,3 @@ def test_a_quote_is_found():
 @pytest.mark.parametrize("old, new", [("twice as fast", "thrice as fast"), ("the top", "the end")])
 def test_words_that_changed_are_found(old, new):
     assert len(not_found(PAGE.replace(old, new, 1))) == 1
-
-
-def test_a_sentence_of_a_caption_that_nothing_holds_is_found():
-    text = PAGE.replace('assert rise[0] < 2, "It begins below"\n', "")
-    assert [*without_quote(text)] == [("fig-rise", "It begins below.")]
