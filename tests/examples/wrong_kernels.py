@@ -19,10 +19,7 @@ def attend(arguments, merged=None, tile=32):
     if "soft_cap" in given:
         scores = given["soft_cap"] * np.tanh(scores / given["soft_cap"])
     scores = scores + given.get("bias", 0.0)
-    seen = np.broadcast_to(given.get("mask", np.True_), scores.shape)
-    if given.get("causal"):
-        seen = seen & np.tri(*scores.shape[-2:], given.get("offset", 0), dtype=bool)
-    scores = np.where(seen, scores, -np.inf)
+    scores = np.where(seen_of(given), scores, -np.inf)
     parts = []
     for start in range(0, scores.shape[-1], tile):
         part = scores[..., start : start + tile]
@@ -403,10 +400,7 @@ def backward(given, *, steepness=True, back=None, mean=None, heads=None, d_key_s
         scores = cap * np.tanh(scores / cap)
         steep = 1 - (scores / cap) ** 2 if steepness else 1.0
     biased = scores + given.get("bias", 0.0)
-    seen = np.broadcast_to(given.get("mask", np.True_), biased.shape)
-    if given.get("causal"):
-        seen = seen & np.tri(*biased.shape[-2:], given.get("offset", 0), dtype=bool)
-    biased = np.where(seen, biased, -np.inf)
+    biased = np.where(seen_of(given), biased, -np.inf)
     weights = np.exp(biased - np.maximum(biased.max(axis=-1, keepdims=True), -1e30))
     weights = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-30)
     d_weights = d_output @ np.swapaxes(value, -1, -2)
