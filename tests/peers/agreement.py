@@ -9,6 +9,8 @@ largest number, and may be off by more, since it is a longer chain of products.
 
 import numpy as np
 
+from tests.support.arrays import epsilon as epsilon
+
 FORWARD, HALF, BACKWARD = 8, 2, 16
 
 LARGEST: dict[tuple[str, str], tuple[float, float]] = {}
@@ -21,11 +23,6 @@ def highest_score(query, key, *, scale=None, bias=None):
     factor = 1 / np.sqrt(query.shape[-1]) if scale is None else scale
     scores = np.einsum("...id,...jd->...ij", query, key) * factor
     return np.abs(scores if bias is None else scores + bias).max(initial=0)
-
-
-def epsilon(dtype):
-    """Return the distance from 1 to the next number of a type, bfloat16 included."""
-    return 2.0**-7 if np.dtype(dtype).name == "bfloat16" else float(np.finfo(dtype).eps)
 
 
 def agree(library, what, ours, theirs, *, eps, size, reach=1.0, allowed=FORWARD):

@@ -2,12 +2,10 @@
 
 import numpy as np
 
+from tests.support.arrays import normal as normal
+
 # Every size another prime, so that no two axes can be swapped unnoticed.
 B, H, TQ, TK, D_K, D_V = 2, 3, 5, 7, 11, 13
-
-
-def normal(*shape, seed=0, dtype=np.float64):
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
 def inputs(dtype=np.float64, *, lead=(B, H), queries=TQ, keys=TK, d_k=D_K, d_v=D_V, seed=0):
