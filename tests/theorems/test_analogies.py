@@ -11,7 +11,7 @@ import numpy as np
 
 from selfattn_ref import dot_similarity, scaled_dot_product_attention, softmax
 from selfattn_ref.worked_examples import load
-from tests.support.digits import mp50
+from tests.support.digits import mp50, transpose
 from tests.theorems.statement import Case, Hypothesis, Statement
 
 
@@ -29,10 +29,6 @@ def product(a, b):
     """Multiply two matrices of exact numbers by loops."""
     columns = list(zip(*b, strict=True))
     return [[sum(x * y for x, y in zip(row, c, strict=True)) for c in columns] for row in a]
-
-
-def transposed(a):
-    return [list(column) for column in zip(*a, strict=True)]
 
 
 def reduced(matrix):
@@ -408,7 +404,7 @@ class TestContextHidesShares(Statement):
         context, others = product([c.shares], c.values), list(c.shares)
         while sum(new == 0 < old for new, old in zip(others, c.shares, strict=True)) < zeros:
             heard = [j for j, share in enumerate(others) if share]
-            rows, pivots = reduced(transposed([[*c.values[j], 1] for j in heard]))
+            rows, pivots = reduced(transpose([[*c.values[j], 1] for j in heard]))
             free = next((k for k in range(len(heard)) if k not in pivots), None)
             if free is None:
                 return False
@@ -489,8 +485,8 @@ class TestScoreRank(Statement):
     )
 
     def holds(self, c, factor=1, most=1, exactly=False, table=1, made=1):
-        form = product(c.w_query, transposed(c.w_key))
-        scores = product(product(c.x, form), transposed(c.y))
+        form = product(c.w_query, transpose(c.w_key))
+        scores = product(product(c.x, form), transpose(c.y))
         got = dot_similarity(np.array(c.x) @ np.array(c.w_query), np.array(c.y) @ np.array(c.w_key))
         least = min(len(form), c.d_k)
         # A basis of columns, and the coefficients, which are the rows of the echelon form.
@@ -504,7 +500,7 @@ class TestScoreRank(Statement):
             and rank(scores) <= table * c.d_k
             and (not exactly or rank(form) == least)
             and {len(row) for row in (*w_query, *w_key)} == {c.d_k}
-            and np.array_equal(product(w_query, transposed(w_key)), made * np.array(c.form))
+            and np.array_equal(product(w_query, transpose(w_key)), made * np.array(c.form))
         )
 
 
@@ -521,11 +517,11 @@ class TestOneMatrix(Statement):
             sufficient=r"a symmetric $M$ with real $u M u^\top$ for every row $u$ is real",
         ),
         "symmetric": Hypothesis(
-            lambda c: c.form == transposed(c.form),
+            lambda c: c.form == transpose(c.form),
             without=Case(form=[[1, 1], [0, 1]], w=[[1, 0], [0, 1]], x=[[1, 1]]),
         ),
         "positive semidefinite": Hypothesis(
-            lambda c: np.linalg.eigvalsh(np.add(c.form, transposed(c.form))).min() > -1e-9,
+            lambda c: np.linalg.eigvalsh(np.add(c.form, transpose(c.form))).min() > -1e-9,
             without=Case(form=[[0, 1], [1, 0]], w=[[1, 0], [0, 1]], x=[[1, -1]]),
         ),
         "of rank at most $d_k$": Hypothesis(
@@ -560,12 +556,12 @@ class TestOneMatrix(Statement):
 
     def holds(self, c, factor=1, strict=False, most=1):
         # If there is a W, its M has the three properties.
-        made, d_k = product(c.w, transposed(c.w)), len(c.w[0])
+        made, d_k = product(c.w, transpose(c.w)), len(c.w[0])
         scores = dot_similarity(np.array(c.x) @ np.array(c.w))
-        by_form = np.array(product(product(c.x, made), transposed(c.x)))
+        by_form = np.array(product(product(c.x, made), transpose(c.x)))
         only_if = (
             np.allclose(scores, factor * by_form, rtol=1e-9, atol=1e-9)
-            and made == transposed(made)
+            and made == transpose(made)
             and (np.diag(by_form) > 0 if strict else np.diag(by_form) >= -1e-9).all()
             and rank(made) <= most * d_k
         )
