@@ -6,11 +6,11 @@ What it says is compared with the library in tests/pages/test_checking.py; here 
 import io
 import json
 import re
-import struct
 import zipfile
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -20,7 +20,6 @@ from press.measure.access import broken_rules, least_contrast
 from press.measure.visit import script
 
 ADDRESS = f"{Path(SITE).as_uri()}/examples/checker.html"
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 
 
 @cache
@@ -34,49 +33,25 @@ def answer(name, key):
     return next(one for one in data(name)["answers"] if one["key"] == key)
 
 
-def nested(values, shape):
-    for size in shape[:0:-1]:
-        values = [values[i : i + size] for i in range(0, len(values), size)]
-    return values if shape else values[0]
+def expected(name, key, *shape):
+    return np.reshape(answer(name, key)["expected"], shape)
 
 
-def printed(array, places=8):
-    """Write an array as NumPy prints it."""
-    text = json.dumps(array)
-    numbers = [float(one) for one in NUMBER.findall(text)]
-    small = any(0 < abs(one) < 1e-4 for one in numbers)
-    format_ = f"{{:.{places}{'e' if small else 'f'}}}"
-    text = NUMBER.sub(lambda one: format_.format(float(one[0])), text)
-    for ours, theirs in (("NaN", "nan"), ("false", "False"), ("true", " True")):
-        text = text.replace(ours, theirs)
-    return f"array({text})".replace("], [", "],\n       [")
+def outputs(name, key):
+    """Return what each slip gives for an answer."""
+    slips = answer(name, key)["slips"]
+    return [(slip["ids"], np.reshape(slip["output"], slip["shape"])) for slip in slips]
 
 
-OUTPUT = nested(answer("SA016", "1")["expected"], [4, 8])
-MASK = nested(answer("SA016", "mask")["expected"], [4, 4])
-WEIGHTS = nested(answer("SA016", "weights")["expected"], [4, 4])
+OUTPUT, MASK = expected("SA016", "1", 4, 8), expected("SA016", "mask", 4, 4)
+WEIGHTS = expected("SA016", "weights", 4, 4)
+SINGLE = json.dumps(OUTPUT.astype(np.float32).tolist())
 
 
-def plus(array, more):
-    return [[x + more for x in row] for row in array]
-
-
-def single(array):
-    """Return the numbers rounded to float32."""
-    return [[struct.unpack("f", struct.pack("f", x))[0] for x in row] for row in array]
-
-
-def transposed(array):
-    return [list(column) for column in zip(*array, strict=True)]
-
-
-def npy(array, kind="f8"):
-    """Return an array of two axes as a file of NumPy."""
-    shape = f"({len(array)}, {len(array[0])})"
-    head = f"{{'descr': '<{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-    letter = {"f8": "d", "f4": "f"}[kind]
-    values = b"".join(struct.pack(f"<{letter}", x) for row in array for x in row)
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + values
+def npy(array):
+    """Return an array as a file of NumPy."""
+    np.save(file := io.BytesIO(), array)
+    return file.getvalue()
 
 
 # Choose, paste, read, for many at once: [address, text] becomes what the page says.
@@ -118,11 +93,10 @@ def said(page, address, text):
 def test_every_slip_is_named(page):
     jobs = {}
     for path in sorted(Path(SITE, "_static", "checks").glob("SA*.js")):
-        for one in data(path.stem)["answers"]:
-            for slip in one.get("slips", []):
-                text = printed(nested(slip["output"], slip["shape"]))
-                for name in slip["ids"]:
-                    jobs.setdefault(name, [f"{path.stem}.{one['key']}", text])
+        for key in (one["key"] for one in data(path.stem)["answers"] if "slips" in one):
+            for names, output in outputs(path.stem, key):
+                for name in names:
+                    jobs.setdefault(name, [f"{path.stem}.{key}", repr(output)])
     catalog = Path(SITE, "examples", "slips.html").read_text("utf-8")
     assert sorted(jobs) == sorted(re.findall(r'<article class="slip[^"]*" id="([\w-]+)">', catalog))
     for name, text in zip(jobs, page.evaluate(ALL, list(jobs.values())), strict=True):
@@ -154,14 +128,14 @@ def test_a_call_that_has_to_fail_has_nothing_to_paste(page):
 
 def test_what_is_wrong_is_said(page):
     texts = {
-        printed(transposed(OUTPUT)): "Yours is 8 × 4, expected is 4 × 8. Read 8 × 4, 8 decimals "
+        repr(OUTPUT.T): "Yours is 8 × 4, expected is 4 × 8. Read 8 × 4, 8 decimals "
         "To mend Transpose",
-        printed(OUTPUT[:3]): "✗ Another shape. Yours is 3 × 8, expected is 4 × 8.",
-        printed([OUTPUT]): "✗ The right numbers in another shape.",
+        repr(OUTPUT[:3]): "✗ Another shape. Yours is 3 × 8, expected is 4 × 8.",
+        repr(OUTPUT[np.newaxis]): "✗ The right numbers in another shape.",
         "array([[0.1, ..., 0.3]])": "✗ Cannot be read. The text is abbreviated",
-        json.dumps(single(OUTPUT)): "? Differs as float64, agrees as float32.",
-        printed(plus(OUTPUT, 0.1)): "Looks like none of the known slips.",
-        printed(MASK): "✗ True and False, where numbers",
+        SINGLE: "? Differs as float64, agrees as float32.",
+        repr(OUTPUT + 0.1): "Looks like none of the known slips.",
+        repr(MASK): "✗ True and False, where numbers",
         "[[0.1, x]]": "“x” is not a number",
     }
     for text, expected in texts.items():
@@ -169,9 +143,9 @@ def test_what_is_wrong_is_said(page):
 
 
 def test_what_differs_is_marked_in_words_beside_what_was_expected(page):
-    output = [list(row) for row in OUTPUT]
-    output[2][5] += 1.0
-    assert said(page, "SA016.1", printed(output)).startswith("✗ Differs in 1 of 32 entries.")
+    output = OUTPUT.copy()
+    output[2, 5] += 1.0
+    assert said(page, "SA016.1", repr(output)).startswith("✗ Differs in 1 of 32 entries.")
     cell = page.locator(".matrix tbody tr").nth(2).locator("td").nth(5)
     assert "differs from" in str(cell.text_content())
     assert page.locator(".off").count() == 1
@@ -179,14 +153,14 @@ def test_what_differs_is_marked_in_words_beside_what_was_expected(page):
     row = page.locator(".entry-list tbody tr").inner_text().split()
     assert row[:2] == ["[2,", "5]"]
     assert [float(x.replace("−", "-")) for x in row[2:5]] == pytest.approx(
-        [output[2][5], OUTPUT[2][5], 1.0], abs=1e-7
+        [output[2, 5], OUTPUT[2, 5], 1.0], abs=1e-7
     )
 
 
 def test_one_wrong_entry_has_fewer_digits_than_the_median(page):
-    output = [list(row) for row in OUTPUT]
-    output[2][5] *= 1.01
-    said(page, "SA016.1", printed(output))
+    output = OUTPUT.copy()
+    output[2, 5] *= 1.01
+    said(page, "SA016.1", repr(output))
     worst, median = re.search(
         r"([\d.]+) in the worst entry, ([\d.]+) in the median", page.locator("main").inner_text()
     ).groups()
@@ -195,9 +169,9 @@ def test_one_wrong_entry_has_fewer_digits_than_the_median(page):
 
 def test_the_dtype_comes_from_the_text_or_the_reader(page):
     chosen = page.locator("#check-dtype")
-    said(page, "SA016.1", f"tensor({OUTPUT}, dtype=torch.float16)")
+    said(page, "SA016.1", f"tensor({OUTPUT.tolist()}, dtype=torch.float16)")
     assert chosen.input_value() == "float16"
-    assert said(page, "SA016.1", json.dumps(single(OUTPUT))).startswith("? Differs")
+    assert said(page, "SA016.1", SINGLE).startswith("? Differs")
     assert chosen.input_value() == "float64"
     page.get_by_role("button", name="Compare as float32").click()
     assert page.get_by_role("status").inner_text().startswith("✓ Agrees.")
@@ -222,7 +196,7 @@ def dropped(page, name, content):
 
 def test_files_are_dropped_or_chosen(page):
     said(page, "SA016.1", "")
-    assert dropped(page, "mine.npy", npy(OUTPUT, "f4")).startswith("✓ Agrees. All 32")
+    assert dropped(page, "mine.npy", npy(OUTPUT.astype(np.float32))).startswith("✓ Agrees. All 32")
     assert page.locator("#check-dtype").input_value() == "float32"
     for packing in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         file = io.BytesIO()
@@ -261,24 +235,25 @@ def test_the_files_of_an_example_agree_with_it(page):
 
 
 def test_which_array_is_meant_is_asked_if_nothing_tells(page):
-    text = json.dumps({"first": WEIGHTS, "second": OUTPUT[:3], "third": [1.0, 2.0]})
+    text = json.dumps(
+        {"first": WEIGHTS.tolist(), "second": OUTPUT[:3].tolist(), "third": [1.0, 2.0]}
+    )
     assert said(page, "SA016.1", text).startswith("? Which array? There are 3, and none")
     page.locator("#check-array").select_option(label="second, 3 × 8")
     assert page.get_by_role("status").inner_text().startswith("✗ Another shape. Yours is 3 × 8")
 
 
 def test_slips_are_those_of_every_call_that_expects_the_same(page):
-    for slip in answer("SA016", "0")["slips"]:
-        text = printed(nested(slip["output"], slip["shape"]))
-        told = said(page, "SA016.1", text)
-        assert all(f"{name}: " in told for name in slip["ids"])
+    for names, output in outputs("SA016", "0"):
+        told = said(page, "SA016.1", repr(output))
+        assert all(f"{name}: " in told for name in names)
 
 
 @pytest.mark.parametrize("bad", ["%2", "100%", "SA016.%2", "SA016.nothing", "SA999"])
 def test_a_bad_address_leaves_a_form_that_works(page, bad):
     page.goto("about:blank")
     page.goto(f"{ADDRESS}#{bad}")
-    assert said(page, "SA016.1", printed(OUTPUT)).startswith("✓ Agrees")
+    assert said(page, "SA016.1", repr(OUTPUT)).startswith("✓ Agrees")
 
 
 def test_the_address_says_what_is_chosen(page):
@@ -322,7 +297,7 @@ def test_the_keyboard_is_enough(page):
         page.keyboard.press("Tab")
         stops.append(focused())
         if focused() == "check-output":
-            page.keyboard.insert_text(printed(plus(OUTPUT, 1.0)))
+            page.keyboard.insert_text(repr(OUTPUT + 1.0))
     assert stops[:2] == ["check-what", "check-dtype"]
     assert stops[-3:] == ["check-output", "check-choose", "check-clear"]
     assert page.get_by_role("status").inner_text().startswith("✗ Differs in 32 of 32")
@@ -332,10 +307,10 @@ def test_the_keyboard_is_enough(page):
 
 
 VERDICTS = {
-    "SA016.1": printed(plus(OUTPUT, 0.01)),
-    "SA016.mask": printed(transposed(MASK)),
-    "SA022.0": printed(nested(answer("SA022", "0")["conventions"][3][2], [3, 2])),
-    "SA026.0": printed(nested(answer("SA026", "0")["slips"][0]["output"], [2, 3, 2])),
+    "SA016.1": repr(OUTPUT + 0.01),
+    "SA016.mask": repr(MASK.T),
+    "SA022.0": repr(np.reshape(answer("SA022", "0")["conventions"][3][2], (3, 2))),
+    "SA026.0": repr(outputs("SA026", "0")[0][1]),
 }
 
 
