@@ -85,13 +85,6 @@ class TestDrawing:
             assert float(svg.get("height", "inf")) <= 700
 
     @EVERY_DRAWING
-    def test_no_text_is_smaller_than_twelve_pixels(self, drawing: charts.Drawing) -> None:
-        for svg in layouts(drawing):
-            texts = list(svg.iter("text"))
-            sizes = [float(t.get("font-size") or svg.get("font-size", "0")) for t in texts]
-            assert min(sizes) >= 12
-
-    @EVERY_DRAWING
     def test_its_only_colors_are_classes_that_the_style_sheet_defines(
         self, drawing: charts.Drawing
     ) -> None:
