@@ -53,14 +53,14 @@ const bookTrace = (() => {
     show(i, j) {
       clearTimeout(later);
       if (!known[this.example]) return load(this.example, () => this.show(i, j));
-      const { entries, again } = known[this.example], at = this.number(), full = (one) => (typeof one === "number" ? again[one] : one);
+      const { entries } = known[this.example], at = this.number();
       if (!entries[at]) return;
       this.i = i;
       this.j = j;
       now = this;
-      const [, lines, from, next, title, uses] = entries[at][this.at[i][j][0]][this.at[i][j][1]].map(full);
+      const [, lines, from, next, title, uses] = entries[at][this.at[i][j][0]][this.at[i][j][1]];
       panel.innerHTML = '<button type="button" class="close" aria-label="Close">×</button>' + `<p>${title} <small>${this.address(title)}</small></p>` +
-        lines.map((line) => `<p class="made">${full(line)}</p>`).join("") + `<p class="uses">${uses}</p>`;
+        lines.map((line) => `<p class="made">${line}</p>`).join("") + `<p class="uses">${uses}</p>`;
       panel.firstChild.onclick = close;
       clear();
       this.cells[i][j].classList.add("here");
@@ -71,7 +71,7 @@ const bookTrace = (() => {
       panel.hidden = false;
       const { cellIndex, parentNode } = this.cells[i][j], heads = cellIndex >= 0 ? [parentNode.querySelector("th"), element.tHead?.rows[0].cells[cellIndex]] : [];
       const names = heads.map((one) => one?.textContent || "").filter((name) => !title.includes(name));
-      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1)).map(full)].join(". ");
+      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ");
       this.put();
     }
 

@@ -8,11 +8,9 @@ a table of the steps for the page of the example.
 import html
 import json
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -384,27 +382,14 @@ class Trace:
         """Return all that a script needs, by matrix and entry.
 
         Of an entry: its number, the lines that make it, what they take, where it is used, and the
-        head and foot of what is said. What is said of several entries is said once, under `again`.
+        head and foot of what is said. Hosts compress what is said again and again.
         """
         entries = {}
-        counts: Counter[str] = Counter()
         for at, (name, matrix) in enumerate(self.known.items()):
-            if matrix.values.dtype == bool:
-                continue
-            rows, columns = matrix.values.shape
-            entries[at] = [[self.entry(name, i, j) for j in range(columns)] for i in range(rows)]
-            for _, lines, *rest in chain(*entries[at]):
-                counts.update(map(json.dumps, [*lines, *rest]))
-        often = [text for text, count in counts.items() if count > 1 and len(text) > 12]
-        places = {text: k for k, text in enumerate(often)}
-
-        def once(part: Any) -> Any:
-            return places.get(json.dumps(part), part)
-
-        for entry in chain(*chain(*entries.values())):
-            value, lines, *rest = entry
-            entry[:] = [value, [*map(once, lines)], *map(once, rest)]
-        return {"names": self.names, "again": [*map(json.loads, often)], "entries": entries}
+            if matrix.values.dtype != bool:
+                rows, columns = map(range, matrix.values.shape)
+                entries[at] = [[self.entry(name, i, j) for j in columns] for i in rows]
+        return {"names": self.names, "entries": entries}
 
     def entry(self, name: str, i: int, j: int) -> list[Any]:
         """Return all that is said about an entry."""
