@@ -18,6 +18,7 @@ from lxml.html import builder as E
 from press.build.check_html import parsed
 from press.edition import terms
 from press.site.paper import quoted, running_heads
+from selfattn_ref import __version__
 
 Element = Any  # lxml's
 
@@ -91,8 +92,6 @@ class Book:
 
     title: str
     authors: str
-    version: str
-    date: str  # 2026-11-22, or a year
     foot: str  # whose it is, and what one may do with it
     mark: Element
     base: str  # the public address of the site, or nothing
@@ -104,23 +103,13 @@ class Book:
             yield from part.pages
 
 
-def version_of(site: Path) -> str:
-    """Return the version of the book, as the inventory of the site tells it to other books."""
-    inventory = site / "objects.inv"
-    found = inventory.is_file() and re.search(rb"^# Version: (\S+)$", inventory.read_bytes(), re.M)
-    if not found:
-        raise SystemExit(f"error: no book in {site}: 'make book' builds it.")
-    return found[1].decode()
-
-
 def edition_of(site: Path, volume: str) -> Path:
     """Return where the PDF of a volume of a built site stands."""
-    return site.parent / "editions" / f"selfattn-{volume}-{version_of(site)}.pdf"
+    return site.parent / "editions" / f"selfattn-{volume}-{__version__}.pdf"
 
 
 def read(site: Path, only: Collection[str] = ()) -> Book:
     """Read the site in the order of its contents: all pages, or those that are named."""
-    version = version_of(site)
     front = parsed(site / "index.html")
     canonical = front.xpath("string(//link[@rel='canonical']/@href)")
     foot = " ".join(front.xpath("string(//footer/p[last()])").split()).replace(", commit.", ".")
@@ -142,8 +131,6 @@ def read(site: Path, only: Collection[str] = ()) -> Book:
     return Book(
         front.findtext("head/title"),
         front.xpath("string(//meta[@name='citation_author']/@content)").rstrip(","),
-        version,
-        date=front.xpath("string(//meta[@name='citation_publication_date']/@content)"),
         foot=foot,
         mark=front.xpath("//header//svg")[0],
         base=canonical.removesuffix("index.html").rstrip("/"),
@@ -380,7 +367,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
                 book.mark,
                 E.P(book.title, {"class": "title"}),
                 E.P(f"Volume {number}: {name}", {"class": "volume"}),
-                E.P(f"Version {book.version}", {"class": "version"}),
+                E.P(f"Version {__version__}", {"class": "version"}),
                 E.P(_legend(volume, book.base), {"class": "rights"}),
                 E.P(book.foot),
                 {"class": "cover"},

@@ -2,7 +2,6 @@
 
 import argparse
 import io
-import os
 import time
 from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf
 from playwright.sync_api import Browser, ViewportSize
 from playwright.sync_api import Page as Tab
 
-from press.build.book import SITE
+from press.build.book import SITE, epoch
 from press.edition.combined import (
     END,
     FORMULA,
@@ -30,6 +29,7 @@ from press.edition.combined import (
     read,
 )
 from press.measure.visit import launched
+from selfattn_ref import __version__
 
 Object = Any  # pikepdf's
 Item = Any  # one of them, or a list
@@ -157,14 +157,6 @@ def places(pdf: Pdf) -> Numbers:
     return {str(name)[1:]: sheets[where[0].objgen] for name, where in pdf.Root.Dests.items()}
 
 
-def moment(book: Book) -> datetime:
-    """Return the time of the edition: SOURCE_DATE_EPOCH, or the date that the site gives."""
-    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
-        return datetime.fromtimestamp(int(epoch), UTC)
-    year, month, day, *_ = f"{book.date}/1/1".split("/")
-    return datetime(int(year), int(month), int(day), tzinfo=UTC)
-
-
 def lead_to(pdf: Pdf, other: str) -> None:
     """Let links to the other volume lead to the file of this name beside this one."""
     for page in pdf.pages:
@@ -177,13 +169,12 @@ def lead_to(pdf: Pdf, other: str) -> None:
 
 def describe(pdf: Pdf, book: Book, title: str) -> None:
     """Say what the PDF is and when it was made."""
-    date = moment(book)
-    stamp = f"D:{date:%Y%m%d%H%M%S}Z"
+    stamp = f"D:{datetime.fromtimestamp(int(epoch()), UTC):%Y%m%d%H%M%S}Z"
     pdf.docinfo = pdf.make_indirect(
         Dictionary(
             Title=title,
             Author=book.authors,
-            Subject=f"Version {book.version}",
+            Subject=f"Version {__version__}",
             CreationDate=stamp,
             ModDate=stamp,
         )

@@ -10,8 +10,9 @@ from lxml import html
 from press.build.book import SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
-from press.edition.pdf import CUT, SHEET, moment, places, print_book
+from press.edition.pdf import CUT, SHEET, places, print_book
 from press.site import moved
+from selfattn_ref import __version__
 
 LESSON = "causal/masking.html"
 PAGES = (
@@ -117,16 +118,6 @@ class TestCombined:
         assert len(ids) == len(set(ids))
         assert {"exercises", "causal/masking.exercises"} <= set(ids)
 
-    def test_its_date_is_that_of_the_site_or_the_one_that_is_asked_for(self, monkeypatch):
-        book = combined.read(SITE, PAGES)
-        monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
-        book.date = "2026/11/22"
-        assert moment(book).isoformat() == "2026-11-22T00:00:00+00:00"
-        book.date = "2026"
-        assert moment(book).isoformat() == "2026-01-01T00:00:00+00:00"
-        monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-        assert moment(book).isoformat() == "1970-01-02T00:00:00+00:00"
-
 
 class TestPdf:
     def test_it_says_what_it_is(self, pdf):
@@ -134,7 +125,7 @@ class TestPdf:
         assert pdf.docinfo.Title == f"{title}. I: The book"
         assert pdf.Root.Lang == "en"
         assert pdf.Root.MarkInfo.Marked
-        assert str(pdf.docinfo.Subject) == f"Version {combined.version_of(SITE)}"
+        assert str(pdf.docinfo.Subject) == f"Version {__version__}"
 
     def test_every_font_is_embedded(self, pdf):
         fonts = [one for one in pdf.objects if isinstance(one, pikepdf.Dictionary)
@@ -162,9 +153,7 @@ class TestPdf:
         ):
             links = [note for page in one.pages for note in page.get("/Annots", [])]
             there = [link.A for link in links if "/A" in link and link.A.S == "/GoToR"]
-            assert {str(link.F) for link in there} == {
-                f"selfattn-{number}-{combined.version_of(SITE)}.pdf"
-            }
+            assert {str(link.F) for link in there} == {f"selfattn-{number}-{__version__}.pdf"}
             assert name in {str(link.D)[1:] for link in there} <= set(places(other))
             assert name not in places(one)
 
