@@ -11,8 +11,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
+from importlib.metadata import distribution, version
 from pathlib import Path
 
 from docutils import nodes
@@ -55,10 +54,7 @@ RADICAL_WIDTH = 880  # thousandths of an em; the small radical has 794
 @cache
 def characters(ranges: str) -> frozenset[int]:
     """Return the code points of ranges like those above."""
-    ends = [[int(end, 16) for end in part.split("-")] for part in ranges.split()]
-    return frozenset(
-        code for first, *last in ends for code in range(first, (last or [first])[0] + 1)
-    )
+    return frozenset(subset.parse_unicodes(ranges))
 
 
 @dataclass(frozen=True)
@@ -105,11 +101,7 @@ MATH_FONT = "fonts/STIXTwoMath.woff2"
 
 def packaged(package: str, name: str) -> Path:
     """Return a file that an installed package carries."""
-    spec = find_spec(package)
-    file = Path(spec.origin).parent / name if spec and spec.origin else None
-    if file is None or not file.is_file():
-        raise FileNotFoundError(f"no {name} in the package {package}: install requirements.txt")
-    return file
+    return Path(str(distribution(package).locate_file(f"{package}/{name}")))
 
 
 def _rename(font: TTFont, face: Face) -> None:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cache
 from html import escape
-from importlib.util import find_spec
-from pathlib import Path
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,11 +78,8 @@ def distances(boxes: Array | Sequence[Box], points: Array) -> Array:
 
 @cache
 def _face(bold: bool) -> tuple[dict[int, str], dict[str, tuple[int, int]], int]:
-    spec = find_spec("font_source_sans_pro")
-    assert spec is not None
-    assert spec.origin is not None
     name = "SourceSansPro-Semibold.otf" if bold else "SourceSansPro-Regular.otf"
-    with TTFont(Path(spec.origin).parent / "files" / name, lazy=True) as font:
+    with TTFont(str(files("font_source_sans_pro") / "files" / name), lazy=True) as font:
         return font.getBestCmap(), dict(font["hmtx"].metrics), font["head"].unitsPerEm
 
 

@@ -1,7 +1,7 @@
 """What everybody can use: axe's rules, the focus, forced colors, less motion."""
 
 import functools
-from pathlib import Path
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from press.measure.budgets import Reading, budget, counted
@@ -43,10 +43,7 @@ RUN_AXE = """async (tags) => {
 @functools.cache
 def axe() -> str:
     """Return the script of axe."""
-    import axe_playwright_python
-
-    assert axe_playwright_python.__file__
-    return Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+    return (files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 
 
 @budget("axe: violations", "0", WIDE, PHONE_DARK)

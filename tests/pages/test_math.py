@@ -312,10 +312,6 @@ class TestBadTeX:
         with pytest.raises(ValueError, match=r"\w"):
             to_text(tex)
 
-    def test_a_missing_package_is_named(self):
-        with pytest.raises(FileNotFoundError, match=r"x\.js in the package none: install"):
-            fonts.packaged("none", "x.js")
-
 
 class TestTextFonts:
     def test_the_stylesheet_names_the_fonts_that_are_made(self, built):
