@@ -4,7 +4,6 @@ The numbers are the library's: expected values, conventions, what each dtype all
 gives. An example is one script, loaded when it is chosen: a copy on a disk can load no other file.
 """
 
-import hashlib
 import html
 import itertools
 import json
@@ -25,15 +24,14 @@ from press.example.sheets import in_the_script as can_break
 from press.example.sheets import of_example as of_sheet
 from press.example.snippets import ATTENTION
 from press.site.library import FOLDER
-from press.site.theme import ROOT, THEME
+from press.site.theme import ROOT
 from selfattn_ref.worked_examples import cases, ids, load
 from selfattn_ref.worked_examples.slips import wrong
 
-SCRIPTS = ("reading.js", "judging.js", "checker.js")  # each needs those before it
 TRIES = {"": "right", "not-scaled": "unscaled", "mask-ignored": "unmasked"}
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 FORM = """\
-<div class="checker" id="checker">
+<div class="checker" id="checker" data-checker="">
 <div class="ask">
 <p class="buttons">Try one: {tries}</p>
 <p class="choices">
@@ -61,7 +59,6 @@ FORM = """\
 </div>
 <noscript><p>Without JavaScript this page compares nothing. The library does, as said below.</p>
 </noscript>
-{scripts}
 """
 
 
@@ -185,7 +182,7 @@ def _outputs(call: Any, effects: dict[str, str], limits: NDArray[Any]) -> list[d
 
 
 class Checker(SphinxDirective):
-    """``{checker}``: the form, and the script that reads it."""
+    """``{checker}``: the form, which loads the script that reads it."""
 
     def run(self) -> list[nodes.Node]:
         """Lay the form out; the simplest call of attention is chosen."""
@@ -214,15 +211,8 @@ class Checker(SphinxDirective):
             examples=examples,
             tries=tries,
             dtypes="\n".join(f"<option>{dtype}</option>" for dtype in DTYPES),
-            scripts="\n".join(map(_tag, SCRIPTS)),
         )
         return [nodes.raw("", form, format="html")]
-
-
-def _tag(script: str) -> str:
-    """Return the element that loads a script; its address changes when the script does."""
-    version = hashlib.sha256((THEME / script).read_bytes()).hexdigest()[:8]
-    return f'<script defer src="../_static/{script}?v={version}"></script>'
 
 
 def write(app: Sphinx) -> None:

@@ -62,10 +62,11 @@ def copy_scripts(app: Sphinx) -> None:
 def load_scripts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Name the scripts of the figures on a page, the shared ones first, that of traces last."""
+    """Name the scripts of what answers on a page; each may need those before it."""
     drawings = [node.astext() for node in doctree.findall(nodes.raw)] if doctree else []
     names = sorted({name for drawing in drawings for name in LIVE.findall(drawing)})
     marks = {"own": "own", "sheet": "sheet", "trace": "arrays?"}
+    marks |= dict.fromkeys(("reading", "judging", "checker"), "checker")
     every = "".join(drawings)
     others = [name for name, mark in marks.items() if re.search(f"data-{mark}=", every)]
     scripts = [f"live/{name}.js" for name in ("live", *names) if names or "own" in others]
