@@ -22,7 +22,7 @@ from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node, solut
 from sphinx_proof.nodes import proof_node
 
 from press import seams
-from press.lesson.picture import DRAWING, FOLDER, About, picture
+from press.lesson.picture import DRAWING, FOLDER, picture
 from press.lesson.statements import statement_name
 from press.markup import ancestors
 from press.math.mathml import ROLES
@@ -250,8 +250,9 @@ class Writer:
             logger.warning("a figure without a drawing", location=figure)
             return
         alt = html.unescape(drawing[1])
-        about = About(f"{number} {caption.astext()}", alt, self.work.sentence())
-        drawn, path = picture(drawing[2], about), Path(self.app.outdir, FOLDER, f"{name}.svg")
+        named, source = f"{number} {caption.astext()}", self.work.sentence()
+        drawn = picture(drawing[2], named, alt, source)
+        path = Path(self.app.outdir, FOLDER, f"{name}.svg")
         path.parent.mkdir(exist_ok=True)
         path.write_text(drawn, "utf-8")
         if text.startswith('<div class="drawing plot"'):  # running the cell draws it anew

@@ -2,7 +2,6 @@
 
 import re
 from html import escape
-from typing import NamedTuple
 
 from book.figures import palette
 from press.site import rights
@@ -21,22 +20,11 @@ RDF = (
 )
 
 
-class About(NamedTuple):
-    """What a file says of its drawing: the number and caption, what is seen, where it is from."""
-
-    title: str
-    alt: str
-    source: str
-
-    def svg(self) -> str:
-        """Return it as elements of SVG."""
-        texts = {name: escape(text, quote=False) for name, text in self._asdict().items()}
-        named = {"authors": rights.AUTHORS, "rights": rights.TEXT.name, "at": rights.TEXT.address}
-        return RDF.format(**texts, **named)
-
-
-def picture(drawing: str, about: About) -> str:
-    """Return a drawing as a file: with its looks, and on paper."""
+def picture(drawing: str, title: str, alt: str, source: str) -> str:
+    """Return a drawing as a file: with its looks, on paper, and what is known of it."""
+    said = {"title": title, "alt": alt, "source": source, "authors": rights.AUTHORS}
+    said |= {"rights": rights.TEXT.name, "at": rights.TEXT.address}
+    about = RDF.format(**{name: escape(text, quote=False) for name, text in said.items()})
     colors = palette.GROUNDS | palette.TEXT | palette.LINES | palette.ROLES
     looks = re.sub(r"/\*.*?\*/|@[^{]*\{(?:[^{}]*\{[^}]*\})*\s*\}", "",
                    (THEME / "figures.css").read_text("utf-8"), flags=re.S)  # fmt: skip
@@ -57,6 +45,6 @@ def picture(drawing: str, about: About) -> str:
     ground = f'<rect x="-28" y="-8" width="100%" height="100%" fill="{palette.PAPER.light}"/>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-28 -8 {size}" '
-        f'width="{width + 48:g}" font-size="14">{about.svg()}<style>{style}</style>{ground}'
+        f'width="{width + 48:g}" font-size="14">{about}<style>{style}</style>{ground}'
         f"{drawing.partition('>')[2]}"
     )

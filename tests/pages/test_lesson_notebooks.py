@@ -8,7 +8,7 @@ import pytest
 from docutils import nodes
 
 from press.lesson.notebook import Writer, on_the_page, tex
-from press.lesson.picture import About, picture
+from press.lesson.picture import picture
 from tests.pages.sources import lessons, prose, relative
 
 
@@ -69,8 +69,9 @@ def test_what_is_folded_on_the_page_is_called_a_part_as_in_the_notebook(page):
 
 
 def test_a_picture_names_its_own_colors_and_whose_it_is():
-    about = About("Fig. 1. a < b", "What is seen.", "Authors (2026). A book.")
-    drawn = picture('<svg class="figure-wide" viewBox="0 0 9 9"><path class="query"/></svg>', about)
+    about = ("Fig. 1. a < b", "What is seen.", "Authors (2026). A book.")
+    drawing = '<svg class="figure-wide" viewBox="0 0 9 9"><path class="query"/></svg>'
+    drawn = picture(drawing, *about)
     tree = ET.fromstring(drawn)
     assert tree.get("viewBox") == "-28 -8 57 25"
     assert ".query { color: #" in drawn
