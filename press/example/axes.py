@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from press.example.data import shape
+import numpy as np
+
 from selfattn_ref.worked_examples import Axis, load
 
 # Axes whose entries, where they have no names, are called "query 0"; those of others, "0".
@@ -15,7 +16,7 @@ NUMBERED = {
 
 def heads(name: str, data: Mapping[str, Any]) -> list[list[str]]:
     """Return the heads along each axis of an array, first to last."""
-    sizes = shape({**data["inputs"], **data["expected"]}[name]["value"])
+    sizes = np.shape({**data["inputs"], **data["expected"]}[name]["value"])
     axes = load(data["id"]).axes[name]
     return [heads_of(axis, size) for axis, size in zip(axes, sizes, strict=True)]
 

@@ -38,8 +38,3 @@ def flat(value: Any) -> Iterator[Any]:
             yield from flat(part)
     else:
         yield value
-
-
-def shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of an array."""
-    return (len(value), *shape(value[0])) if isinstance(value, list) else ()

@@ -11,13 +11,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from derivations.documents import fingerprint, read
 from press.example import checker, downloads, sheets, slip_catalog, snippets, trace
-from press.example.data import DATA, documents, shape
+from press.example.data import DATA, documents
 from press.example.tables import decimals, shown, tables, whole, wide
 from press.example.text import curled, powers, prose
 from press.markup import defined, paragraph, raw, row, section, table, to_page
@@ -167,7 +168,7 @@ def arrays(data: Mapping[str, Any], group: str) -> Iterator[nodes.Node]:
             continue
         yield from numbers(single)
         single = []
-        size = " × ".join(map(str, shape(entry["value"])))
+        size = " × ".join(map(str, np.shape(entry["value"])))
         title = [nodes.literal("", name), raw(f' <span class="shape">{size}</span>')]
         drawn = raw(tables(name, data) + whole(entry["value"]))
         found = section(name, title, paragraph(*text), drawn)

@@ -34,11 +34,6 @@ class Difference:
         return float("inf") if np.isnan(off) else rounded(off, 9)
 
 
-def close(one: float, other: float) -> bool:
-    """Tell whether two numbers are the same, or neither is one."""
-    return bool(abs(one - other) <= NOTHING or (np.isnan(one) and np.isnan(other)))
-
-
 def difference(right: Array, wrong: Array) -> Difference | None:
     """Return where two arrays of one shape differ by most, or None if they do not."""
     off = np.abs(wrong - right)
@@ -129,6 +124,8 @@ def drawn(*matrices: Array, role: str, says: str = "") -> str:
     parts: dict[str, list[str]] = defaultdict(list)
     first, left = matrices[0], 0
     for one in matrices:
+        alike = one.shape == first.shape
+        off = ~np.isclose(one, first, 0, NOTHING, equal_nan=True) if alike else np.ones(one.shape)
         for (i, j), value in np.ndenumerate(one):
             x, y = left + j * CELL, i * CELL
             if np.isnan(value):
@@ -140,9 +137,7 @@ def drawn(*matrices: Array, role: str, says: str = "") -> str:
                 parts[f"t{tint}"].append(f"M{x} {y + 5}h9")
                 if value < 0:
                     parts["less"].append(f"M{x} {y + 9}l9-9")
-            if one is not first and (
-                one.shape != first.shape or not close(value, float(first[i, j]))
-            ):
+            if off[i, j]:
                 parts["off"].append(f"M{x} {y}h9v9h-9z")
         left += one.shape[1] * CELL + GAP
     high = max(one.shape[0] for one in matrices) * CELL - 1

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from press.example import trace
 from press.example.axes import heads
-from press.example.data import flat, shape
+from press.example.data import flat
 
 NARROW = 100  # letters of the heads of all columns; longer names leave no room for the numbers
 NOT_FINITE = {"nan": "NaN", "inf": "∞", "-inf": "−∞"}
@@ -41,7 +43,7 @@ def shown(value: Any, places: int) -> str:
 
 def digits(value: Any) -> str:
     """Write an array as Python reads it, with all digits, a row a line."""
-    if shape(value)[1:]:
+    if np.shape(value)[1:]:
         return "[\n " + ",\n ".join(digits(part).replace("\n", "\n ") for part in value) + "\n]"
     if isinstance(value, float) and not math.isfinite(value):
         return f"np.{value}".replace("np.-", "-np.")
@@ -92,7 +94,7 @@ def tables(name: str, data: Mapping[str, Any]) -> str:
     """Write an array as a table, and one of more than two dimensions as a table for each matrix."""
     entry = {**data["inputs"], **data["expected"]}[name]
     value = entry["value"]
-    sizes = shape(value)
+    sizes = np.shape(value)
     numbers = [entry for entry in flat(value) if not isinstance(entry, str | bool)]
     places, largest = (
         decimals(numbers),
@@ -139,7 +141,7 @@ def wide(name: str, data: Mapping[str, Any]) -> bool:
     entries = list(flat(value))
     places = decimals([e for e in entries if not isinstance(e, str | bool)])
     lengths = [len(re.sub("<.*?>", "", shown(e, places))) + 2 for e in entries]
-    columns = shape(value)[-1]
+    columns = np.shape(value)[-1]
     return sum(max(lengths[column::columns]) for column in range(columns)) > 60
 
 
