@@ -50,7 +50,6 @@ from press.reference.map import Map, tell_paths
 from press.site import (
     addresses,
     headings,
-    icons,
     index_entries,
     library,
     linked_data,
@@ -155,7 +154,6 @@ EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("build-finished", USUAL, previews.write),
     ("build-finished", USUAL, trace.write),
     ("build-finished", USUAL, checker.write),
-    ("build-finished", USUAL, icons.write_icon),
     ("build-finished", USUAL, card.write_card),
     ("build-finished", USUAL, downloads.write_files),
     ("build-finished", USUAL, addresses.write_sitemap),

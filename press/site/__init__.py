@@ -1,1 +1,1 @@
-"""What all pages share: theme, contents, addresses, citation, search, icons."""
+"""What all pages share: theme, contents, addresses, citation, search."""

@@ -65,7 +65,7 @@ def write_assets(app: Sphinx) -> None:
     (static / "page.css").write_text(re.sub(r"\n+", "\n", text), encoding="utf-8")
     for script in THEME.glob("*.js"):
         copy_script(script, static / script.name)
-    for name in ("cards.css", "lecture.css", "favicon.svg"):
+    for name in ("cards.css", "lecture.css", "favicon.svg", "icon.png"):
         shutil.copyfile(THEME / name, static / name)
     # Who publishes several versions side by side names them here: press/edition/publish.py.
     (static / "versions.js").write_text("", encoding="utf-8")
