@@ -1,7 +1,7 @@
 // A sentence of the reader's own: each word has two numbers, and the one that was pressed listens.
 "use strict";
 for (const root of document.querySelectorAll("[data-own]")) {
-  const { make } = bookPage, { number, vector, softmax, dot, mixed } = bookFigures;
+  const { make, button } = bookPage, { number, vector, softmax, dot, mixed } = bookFigures;
   const MOST = 12; // words
   const known = new Map(Object.entries(JSON.parse(root.dataset.own)));
   const field = root.querySelector("input"), body = root.querySelector("tbody"), says = root.querySelector(".says");
@@ -18,8 +18,7 @@ for (const root of document.querySelectorAll("[data-own]")) {
     root.classList.toggle("cut", found.length > MOST);
     asker = Math.max(0, words.map(key).indexOf(asking));
     body.replaceChildren(...words.map((word, i) => {
-      const ask = make("button", { type: "button", "aria-label": `let ${word} listen` }, word);
-      ask.onclick = () => { asker = i; asking = key(word); tell(); };
+      const ask = button(word, () => { asker = i; asking = key(word); tell(); }, { "aria-label": `let ${word} listen` });
       const inputs = ["money", "water"].map((axis, j) => {
         const input = make("input", { type: "number", min: -3, max: 3, step: 1, "aria-label": `${axis} of ${word}` });
         input.oninput = () => {

@@ -2,15 +2,9 @@
 // Python has drawn the start (book/figures/sheet.py); everything after it is drawn here.
 const bookSheet = (() => {
   "use strict";
-  const { make, copy } = bookPage, { compute, SLIPS } = bookAttention, { shown, exactly } = bookEntries;
+  const { make, button, copy } = bookPage, { compute, SLIPS } = bookAttention, { shown, exactly } = bookEntries;
   const sheets = [];
   const placeOf = ({ dataset: { array, at } }) => [array, ...at.split(",").map(Number)];
-
-  function button(text, act, more = {}) {
-    const one = make("button", { type: "button", ...more }, text);
-    one.onclick = act;
-    return one;
-  }
 
   function field(value, label, act) {
     const one = make("input", { type: "number", step: "any", value, "aria-label": label });

@@ -69,9 +69,8 @@
     const rows = dots.dataset.rows.split(" "), columns = [...dots.querySelectorAll("[data-slip]")];
     const [left, , top, high] = dots.dataset.at.split(" ").map(Number);
     const middle = (column) => column.transform.baseVal[0].matrix.e;
-    const cross = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    const cross = make("path", { class: "cross" });
     let at = [0, 0];
-    cross.setAttribute("class", "cross");
     dots.prepend(cross);
     dots.setAttribute("tabindex", 0);
     pointed.textContent = "Point at a dot or press it; the arrow keys go from one to the next, and Enter opens the card.";

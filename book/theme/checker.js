@@ -3,7 +3,7 @@
 const bookChecker = (() => {
   "use strict";
   const { read, file: readFile, product, range, times } = bookReading, { choose, judge } = bookJudging;
-  const { make } = bookPage, byId = (name) => document.getElementById(`check-${name}`);
+  const { make, button } = bookPage, byId = (name) => document.getElementById(`check-${name}`);
 
   const root = document.currentScript.src.replace(/_static\/.*/, ""), loaded = {};
   const example = byId("example"), what = byId("what"), dtype = byId("dtype"), output = byId("output");
@@ -98,9 +98,8 @@ const bookChecker = (() => {
         [` Yours is ${times(array.shape)}, expected is ${times(answer.shape)}.`].concat(verdict.right ? follows : slip));
     }
     if (verdict.single && verdict.state === "differs") {
-      const button = make("button", { type: "button" }, "Compare as float32");
-      button.addEventListener("click", () => { dtype.value = "float32"; byHand = true; show(false); dtype.focus(); });
-      return say("?", "Differs as float64, agrees as float32.", [" Was any of it computed in float32? ", button]);
+      const compare = button("Compare as float32", () => { dtype.value = "float32"; byHand = true; show(false); dtype.focus(); });
+      return say("?", "Differs as float64, agrees as float32.", [" Was any of it computed in float32? ", compare]);
     }
     say("✗", `Differs in ${found.wrong.length} of ${entries(count)}.`, slip);
   }
@@ -228,11 +227,7 @@ const bookChecker = (() => {
 
   // What 0,107 means is for the reader to say.
   function askCommas(text) {
-    const choice = (meant, title) => {
-      const button = make("button", { type: "button" }, title);
-      button.addEventListener("click", () => { commas = meant; show(true); output.focus(); });
-      return [" ", button];
-    };
+    const choice = (meant, title) => [" ", button(title, () => { commas = meant; show(true); output.focus(); })];
     say("?", `Is ${text} one number or more?`, [choice("decimal", "One: a decimal comma"), choice("between", "More: a comma between numbers")]);
   }
 
@@ -334,8 +329,8 @@ const bookChecker = (() => {
     take(event.dataTransfer.files[0]);
   });
   for (const name of ["dragleave", "drop", "dragend"]) box.addEventListener(name, () => box.classList.remove("over"));
-  for (const button of box.querySelectorAll("[data-try]")) {
-    button.addEventListener("click", () => attempt(button.dataset.try, button.dataset.at));
+  for (const one of box.querySelectorAll("[data-try]")) {
+    one.addEventListener("click", () => attempt(one.dataset.try, one.dataset.at));
   }
   addEventListener("hashchange", restore);
   restore();

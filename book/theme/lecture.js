@@ -3,7 +3,7 @@
 // nothing is there twice and figures go on answering. It is fetched when it is asked for, with its stylesheet.
 "use strict";
 const bookLecture = (() => {
-  const { make } = bookPage, main = document.getElementById("main");
+  const { make, button } = bookPage, main = document.getElementById("main");
   const title = main.querySelector(".kicker, h1").textContent;
   const unfolded = [...main.querySelectorAll("figure, .room, .math[id], .statement, .slide, .tag_slide")].filter((one) => !one.closest("details"));
   const slides = [...new Set(unfolded.map((one) => one.closest(".cell, .room, .statement, .slide") ?? one))];
@@ -13,11 +13,6 @@ const bookLecture = (() => {
   const frame = make("div", { class: "frame" }), dialog = make("dialog", { class: "lecture", "aria-label": title }, frame);
   let at = (new URLSearchParams(location.search).get("lecture") || 1) - 1;
 
-  const button = (name, act) => {
-    const made = make("button", { type: "button" }, name);
-    made.onclick = act;
-    return made;
-  };
   const full = () => (document.fullscreenElement ? document.exitFullscreen() : frame.requestFullscreen());
   const back = button("Back", () => show(at - 1)), next = button("Next", () => show(at + 1));
   const buttons = [back, next, frame.requestFullscreen && button("Full screen", full), button("Leave", () => dialog.close())];

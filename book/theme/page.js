@@ -3,11 +3,17 @@
 const bookPage = {
   // Return an element with attributes and children; a child may be a list, and one that is empty is left out.
   make(tag, attributes = {}, ...children) {
-    const svg = /^(g|circle|rect)$/.test(tag);
+    const svg = /^(g|circle|rect|path)$/.test(tag);
     const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.append(...children.flat(Infinity).filter(Boolean));
     return element;
+  },
+
+  button(text, act, attributes = {}) {
+    const one = bookPage.make("button", { type: "button", ...attributes }, text);
+    one.onclick = act;
+    return one;
   },
 
   // Copy a text, and say on the button that it is done.
@@ -66,15 +72,14 @@ const bookPage = {
   }
 
   function copies(pre) {
-    const button = make("button", { type: "button", class: "copy" }, "Copy");
-    button.onclick = () => {
+    const button = bookPage.button("Copy", () => {
       let text = "here" in pre.dataset ? location.href.split(/[?#]/)[0] : pre.textContent;
       if (/^>>> /m.test(text)) { // a session: what was typed, without prompts and answers
         const typed = text.split("\n").filter((line) => /^(>>>|\.\.\.)( |$)/.test(line));
         text = typed.map((line) => `${line.slice(4)}\n`).join("");
       }
       copy(button, text);
-    };
+    }, { class: "copy" });
     pre.parentNode.append(button);
   }
 

@@ -397,9 +397,7 @@ const bookSearch = (() => {
       dialog = make("dialog", { class: "search", "aria-label": "Search" });
       document.body.append(dialog);
       build(dialog);
-      const close = make("button", { type: "button" }, "Close");
-      dialog.firstChild.append(close);
-      close.addEventListener("click", () => dialog.close());
+      dialog.firstChild.append(bookPage.button("Close", () => dialog.close()));
       try { box.input.value = sessionStorage.question || ""; } catch { /* then it is empty */ }
       dialog.addEventListener("click", (event) => {
         if (event.target === dialog || event.target.closest("a")) dialog.close();
