@@ -45,8 +45,6 @@ def digits(value: Any) -> str:
     """Write an array as Python reads it, with all digits, a row a line."""
     if np.shape(value)[1:]:
         return "[\n " + ",\n ".join(digits(part).replace("\n", "\n ") for part in value) + "\n]"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"np.{value}".replace("np.-", "-np.")
     return repr(value)
 
 

@@ -65,8 +65,7 @@ def visit_statement(self: HTML5Translator, node: nodes.Element) -> None:
     self.body.append(' <span class="title">')
     write_title(self, title)
     self.body.append("</span></span>")
-    if node["ids"]:
-        self.add_permalink_ref(node, "Link to this statement")
+    self.add_permalink_ref(node, "Link to this statement")
     cite = f"cite-{node['label']}"
     self.body.append(
         f' <span class="tested"><button type="button" popovertarget="{cite}">cite'
