@@ -295,6 +295,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pages", nargs="*", help="paths in the site; all without")
     wanted = parser.parse_args().pages
+    if not (SITE / "index.html").is_file():
+        raise SystemExit(f"error: no book in {SITE}: 'make book' builds it.")
     folder = edition_of(SITE, "book").parent
     folder.mkdir(exist_ok=True)
     started = time.monotonic()
