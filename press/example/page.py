@@ -226,7 +226,8 @@ def page(
                     " derives all expected values without the library. A computed number agrees if "
                     f"it is off by no more than {tolerance['absolute']:.0e} + "
                     f"{tolerance['relative']:.0e} times "
-                    "the absolute value of the expected one."
+                    "the absolute value of the expected one. "
+                    "What a call returns may also be off by what rounding explains."
                 ),
             ),
         ),

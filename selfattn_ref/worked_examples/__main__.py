@@ -4,15 +4,15 @@
     python -m selfattn_ref.worked_examples show SA016
     python -m selfattn_ref.worked_examples check all mymodule:my_attention
     python -m selfattn_ref.worked_examples check SA005 mymodule:my_softmax --function softmax
-    python -m selfattn_ref.worked_examples check all mymodule:my_attention --convert torch:tensor
+    python -m selfattn_ref.worked_examples check all mymodule:attend --convert torch:from_numpy
     python -m selfattn_ref.worked_examples export DIR
     python -m selfattn_ref.worked_examples verify "SA016@1.0.0#sha256:…"
     python -m selfattn_ref.worked_examples verify all
 
-The exit code is 0 if what was tested agrees (and, in a run of all calls, each option that the
-function takes under our names was tested), 1 if something differs, 2 if something could not be
-run, nothing was claimed or tested, or something required was not. It is the same if whoever reads
-the output closes it early, as `head` does.
+The exit code is 0 if what was tested agrees (and, in a run of all calls of attention or of its
+gradients, each option that the function takes under our names was tested), 1 if something differs,
+2 if something could not be run, nothing was claimed or tested, or something required was not. It is
+the same if whoever reads the output closes it early, as `head` does.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m selfattn_ref.worked_examples",
         description="Worked examples: small inputs whose every result is known.",
-        epilog="Exit code: 0 if what was tested agrees and, in a run of all calls, each option "
-        "that the function takes under our names was tested; 1 if something differs; 2 if "
-        "something could not run, nothing was claimed or tested, or something required was not.",
+        epilog="Exit code: 0 if what was tested agrees and, in a run of all calls of attention "
+        "or of its gradients, each option that the function takes under our names was tested; "
+        "1 if something differs; 2 if something could not run, nothing was claimed or tested, or "
+        "something required was not.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 

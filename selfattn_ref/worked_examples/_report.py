@@ -293,9 +293,9 @@ def report(
     name : str, optional
         What the function is called in the report.
     whole : bool, optional
-        Whether these are all the calls there are. If so, an option that the function takes and no
-        call tests is an error, and a slip may be named with certainty. True by default if `calls`
-        is not given.
+        Whether these are all the calls there are. If so, an option of attention or of its gradients
+        that the function takes and no call tests is an error, and a slip may be named with
+        certainty. True by default if `calls` is not given.
     tell : callable, optional
         Called with each outcome as soon as it is known.
 
