@@ -1,40 +1,53 @@
-// What is spoken of a figure that answers back when nothing in it moves any more: its sentence, and what has changed
-// in the drawing and is not in the sentence. For who goes there to hear them, all numbers stand beside the drawing.
+// What is spoken of a figure that answers back when nothing in it moves any more: its sentence, and each number of the
+// drawing that has changed. For who goes there to hear them, all numbers stand beside the drawing.
 bookFigures.hear = (() => {
   "use strict";
-  const terms = (text) => text.match(/[−\d.]*\d|\p{L}+|∞/gu) || [];
+  const NUMBER = /\d|NaN|∞/; // the sentence may have the same for something else
 
-  // The texts of a drawing that are asked for, row by row, each with the name of its row and of its column.
-  function read(svg, asked) {
+  // The texts of a drawing that are asked for, panel by panel and row by row, each with the bold title of its panel,
+  // the name of its row and that of its column.
+  function read(svg, asked, titled) {
     const all = [...svg.querySelectorAll("text")].flatMap((one) => {
-      const { x, y, width, height } = one.getBoundingClientRect(), words = one.textContent.trim(), { part, at } = one.dataset;
-      const name = !at && /^\p{L}[^→\d]{0,12}\d?$/u.test(words), kind = part?.replace(/\d/g, "");
-      return width && words && getComputedStyle(one).visibility === "visible" ? [{ one, words, name, kind, x: x + width / 2, y: y + height / 2, near: height / 2 }] : [];
+      const { x, y, width, height } = one.getBoundingClientRect(), words = one.textContent.trim();
+      const { part, at } = one.dataset, kind = part?.replace(/\d/g, "");
+      const name = !at && /^\p{L}[^→\d]{0,12}\d?$/u.test(words);
+      const title = titled && !at && /^\p{L}/u.test(words) && one.matches("[font-weight]:not([text-anchor])");
+      const middle = { x: x + width / 2, y: y + height / 2 };
+      const seen = width && words && getComputedStyle(one).visibility === "visible";
+      return seen ? [{ one, words, name, kind, title, left: x, near: height / 2, ...middle }] : [];
     });
     const level = (a, b) => Math.abs(a.y - b.y) < a.near;
+    const below = (a, b) => Math.abs(a.x - b.x) < a.near;
     all.sort((a, b) => (level(a, b) ? a.x - b.x : a.y - b.y)).forEach((text, i) => {
       const last = all[i - 1];
       if (last && level(last, text)) text.beside = last.name ? last : last.beside;
+      text.panel = all.slice(0, i + 1).filter((one) => one.title && one.left < text.x).at(-1);
     });
-    let row, said = "";
-    for (const text of all.filter((one) => one.kind && asked(one))) {
-      const { words, x, y, near, kind } = text, beside = text.name || text.one.dataset.at || words.startsWith("=") ? undefined : text.beside;
-      const column = /^[−(\d∞N]/.test(words) ? all.filter((one) => one.kind !== kind && !level(one, text) && Math.abs(one.x - x) < near) : [];
+    const wanted = all.filter((one) => one.kind && one !== one.panel && asked(one));
+    const panels = [undefined, ...all.filter((one) => one.title)];
+    let row, now, said = "";
+    for (const text of panels.flatMap((panel) => wanted.filter((one) => one.panel === panel))) {
+      const { words, y, kind, panel } = text, named = text.name || text.one.dataset.at || words.startsWith("=");
+      const own = panel && text.beside === panel, beside = named || own ? undefined : text.beside;
+      const same = panel === now && beside === row, among = !own && /^[−(\d∞N]/.test(words) ? all : [];
+      const column = among.filter((one) => one.kind !== kind && !level(one, text) && below(text, one));
       const head = column.filter((one) => one.name && one.y < y).at(-1) || (!beside && column.find((one) => one.y > y));
-      if (said) said += beside?.words === row ? ", " : ". ";
-      if (beside && beside.words !== row) said += `${beside.words}: `;
-      said += (head?.name ? `${head.words} ` : "") + words;
-      row = beside?.words;
+      if (said) said += same ? ", " : ". ";
+      if (panel && panel !== now) said += panel.words + (beside ? ", " : ": ");
+      if (beside && !same) said += `${beside.words}: `;
+      said += (head?.name && head !== panel ? `${head.words} ` : "") + words;
+      [row, now] = [beside, panel];
     }
     return said && `${said}. `;
   }
 
   function hear(figure) {
-    const { root, status, before } = figure, sentence = root.querySelector(".says"), says = sentence.innerText.trim(), known = terms(says);
-    const all = (asked) => figure.views.map(({ svg }) => read(svg, asked)).join("");
-    const fresh = all(({ one, words }) => before.get(one) !== words && terms(words).some((term) => !known.includes(term)));
+    const { root, status, before } = figure, sentence = root.querySelector(".says"), says = sentence.innerText.trim();
+    const all = (asked) => figure.views.map(({ svg }) => read(svg, asked, !figure.kind.untitled)).join("");
+    const moved = ({ one, words }) => before.get(one) !== words;
+    const fresh = all((text) => moved(text) && (NUMBER.test(text.words) || (text.words !== "·" && !says.includes(text.words))));
     status.textContent = before.get(sentence) === says ? `${fresh}Still: ${says}` : `${says} ${fresh}`;
-    figure.drawn.textContent = all(({ words }) => /\d|NaN|∞/.test(words));
+    figure.drawn.textContent = all(({ words }) => NUMBER.test(words));
     figure.before = figure.words();
     clearTimeout(figure.quiet);
     figure.quiet = setTimeout(() => { status.textContent = ""; }, 2000); // or the sentence would stand there twice

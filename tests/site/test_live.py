@@ -481,6 +481,20 @@ def test_a_number_is_heard_with_the_names_of_its_row_and_column(opened):
     )
 
 
+def test_a_number_is_heard_with_the_title_of_its_panel(opened):
+    page = opened("mask")
+    spoken = hear(page, "mask", {"mask": "110/110/111"})["spoken"]
+    assert spoken.split(" into the future. ")[1].strip() == (  # 0.88 and 0.12: of scores 4 and 2
+        "scores, money: bank 2. weights, money: money 0.88, bank 0.12. "
+        "output, by axis, money: money 1.88, water 0.12."
+    )
+    page = opened("drowning")
+    parts = hear(page, "drowning", {"silent": 9})["spoken"].split("as far. ")[1].split(". ")
+    assert [part.split()[0] for part in parts if part] == ["plain", "attention:"]
+    page = opened("three_planes")  # where words stand above planes, and numbers below them
+    assert "bank asks" not in hear(page, "three_planes", {"query": [1, 0]})["spoken"]
+
+
 def test_that_nothing_changes_is_heard_and_then_no_more(opened):
     page = opened("three_measures")
     spoken = hear(page, "three_measures", {"measure": "dot"})["spoken"]

@@ -11,6 +11,8 @@
   };
 
   define("cut_path", {
+    untitled: true, // no bold words are the title of numbers below them
+
     compute({ paths }, { made, clue, scale }) {
       const on = [...paths].map(Number);
       const [values, keys, [query]] = ROLES.map((role, k) => made[role][0].map((row, i) => (

@@ -6,6 +6,8 @@
   const share = (value) => (value > 0 && value < 0.005 ? "< 0.01" : number(value)); // no weight is 0
 
   define("temperature", {
+    untitled: true, // no bold words are the title of numbers below them
+
     compute({ at }, { scores, inverse, values }) {
       const weights = scores.map((row) => softmax(row.map((score) => (inverse ? score * at : score / at))));
       const entropy = weights.map((row) => -sum(row.map((p) => p && p * Math.log(p))));

@@ -7,6 +7,8 @@
   const handle = (key, frame, name) => ({ key, frame, name, label: `name-${key}` });
 
   define("three_planes", {
+    untitled: true, // no bold words are the title of numbers below them
+
     compute({ query, key, value }, { x, keys, values, clue }) {
       const rows = values.map((row, j) => (j === clue ? [...value, ...row.slice(2)] : row));
       const scores = keys.map((own, j) => dot(query, j === clue ? key : own));
