@@ -8,16 +8,16 @@ bookFigures.hear = (() => {
   // the name of its row and that of its column.
   function read(svg, asked, titled) {
     const all = [...svg.querySelectorAll("text")].flatMap((one) => {
-      const { x, y, width, height } = one.getBoundingClientRect(), words = one.textContent.trim();
+      const { x, y, width, height, right } = one.getBoundingClientRect(), words = one.textContent.trim();
       const { part, at } = one.dataset, kind = part?.replace(/\d/g, "");
       const name = !at && /^\p{L}[^→\d]{0,12}\d?$/u.test(words);
       const title = titled && !at && /^\p{L}/u.test(words) && one.matches("[font-weight]:not([text-anchor])");
-      const middle = { x: x + width / 2, y: y + height / 2 };
+      const end = one.matches("[text-anchor=end]") && right, middle = { x: x + width / 2, y: y + height / 2 };
       const seen = width && words && getComputedStyle(one).visibility === "visible";
-      return seen ? [{ one, words, name, kind, title, left: x, near: height / 2, ...middle }] : [];
+      return seen ? [{ one, words, name, kind, title, left: x, end, near: height / 2, ...middle }] : [];
     });
     const level = (a, b) => Math.abs(a.y - b.y) < a.near;
-    const below = (a, b) => Math.abs(a.x - b.x) < a.near;
+    const below = (a, b) => Math.abs(a.x - b.x) < a.near || (a.end && b.end && Math.abs(a.end - b.end) < a.near);
     all.sort((a, b) => (level(a, b) ? a.x - b.x : a.y - b.y)).forEach((text, i) => {
       const last = all[i - 1];
       if (last && level(last, text)) text.beside = last.name ? last : last.beside;

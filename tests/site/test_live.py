@@ -495,6 +495,12 @@ def test_a_number_is_heard_with_the_title_of_its_panel(opened):
     assert "bank asks" not in hear(page, "three_planes", {"query": [1, 0]})["spoken"]
 
 
+def test_a_short_number_is_heard_with_the_head_of_its_column(opened):
+    page = opened("walk")
+    written = hear(page, "walk", {"d": 23})["written"].split("scores as they are: ")[1]
+    assert re.match(r"(score −?\d+, share [.\d]+(, |\. )){4}divided by √23", written)
+
+
 def test_that_nothing_changes_is_heard_and_then_no_more(opened):
     page = opened("three_measures")
     spoken = hear(page, "three_measures", {"measure": "dot"})["spoken"]
