@@ -32,7 +32,7 @@ const bookTrace = (() => {
         const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], End: [0, 999], Home: [0, -999] }[event.key];
         if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
         event.preventDefault();
-        const [down, right] = now === this ? way || [0, 0] : [0, 0]; // the first key shows where one is
+        const [down, right] = (now === this && way) || [0, 0]; // the first key shows where one is
         this.whole = !way; // Enter says every line
         this.pin(Math.max(0, Math.min(cells.length - 1, this.i + down)), Math.max(0, Math.min(cells[0].length - 1, this.j + right)));
       });
@@ -43,11 +43,12 @@ const bookTrace = (() => {
 
     // Keep a step open. On the page of its example, it is what the address names.
     pin(i, j) {
+      const cell = this.cells[i][j];
       this.element.focus({ preventScroll: true });
+      cell.scrollIntoView({ block: "nearest" });
       pinned = true;
       this.show(i, j);
-      const { id } = this.cells[i][j];
-      if (id) history.replaceState(null, "", `#${id}`);
+      if (cell.id) history.replaceState(null, "", `#${cell.id}`);
     }
 
     show(i, j) {
@@ -63,13 +64,14 @@ const bookTrace = (() => {
         lines.map((line) => `<p class="made">${line}</p>`).join("") + `<p class="uses">${uses}</p>`;
       panel.firstChild.onclick = close;
       clear();
-      this.cells[i][j].classList.add("here");
+      const { element } = this, cell = this.cells[i][j];
+      cell.classList.add("here");
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
-      const { element } = this, page = element.closest(".frame, body"); // a lecture covers the page
+      const page = element.closest(".frame, body"); // a lecture covers the page
       (element.closest(".stage") || element.closest(".drawing, .table")).after(panel); // where the keys go next
       if (spoken.parentNode !== page) page.append(spoken);
       panel.hidden = false;
-      const { cellIndex, parentNode } = this.cells[i][j], heads = cellIndex >= 0 ? [parentNode.querySelector("th"), element.tHead?.rows[0].cells[cellIndex]] : [];
+      const heads = [cell.parentNode.querySelector("th"), element.tHead?.rows[0].cells[cell.cellIndex]];
       const names = heads.map((one) => one?.textContent || "").filter((name) => !title.includes(name));
       spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ");
       this.put();
@@ -119,7 +121,7 @@ const bookTrace = (() => {
   function wait(act) { clearTimeout(later); later = setTimeout(act, 120); }
 
   function clear() {
-    for (const cell of document.querySelectorAll(".entry:is(.here, .lit, .after)")) cell.classList.remove("here", "lit", "after");
+    for (const cell of document.querySelectorAll(".entry")) cell.classList.remove("here", "lit", "after");
   }
 
   // Where the keys go on: in the panel, or in what it belongs to; nor does a lecture close it.

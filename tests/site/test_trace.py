@@ -95,6 +95,17 @@ def test_the_arrow_keys_go_from_entry_to_entry(opened: Any) -> None:
     panel.wait_for(state="hidden")
 
 
+def test_an_entry_that_a_key_leads_to_is_in_sight(opened: Any) -> None:
+    page = opened("SA016/index.html", viewport={"width": 390, "height": 844})
+    box = page.locator("table[data-array=output]")
+    box.focus()
+    for key in ("Enter", "ArrowRight", "End", "Home"):
+        page.keyboard.press(key)
+        page.locator(".trace").wait_for()
+        seen = page.locator(".entry.here").bounding_box()
+        assert 0 <= seen["x"] <= 390 - seen["width"], key
+
+
 @pytest.mark.parametrize("name", ["SA036/index.html", "causal/masking.html"])
 def test_the_keys_go_from_a_number_into_what_is_said_of_it_and_back(opened: Any, name: str) -> None:
     page = opened(name)
