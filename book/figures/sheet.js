@@ -8,7 +8,7 @@ const bookSheet = (() => {
 
   function field(value, label, act) {
     const one = make("input", { type: "number", step: "any", value, "aria-label": label });
-    one.onchange = () => { if (isFinite(one.valueAsNumber)) act(one.valueAsNumber); };
+    one.onchange = () => { if (isFinite(one.valueAsNumber)) setTimeout(act, 0, one.valueAsNumber); }; // when Tab has left
     return one;
   }
 
@@ -54,10 +54,7 @@ const bookSheet = (() => {
       this.undo = button("Undo", () => this.past.length && this.back());
       this.reset = button("Reset", () => { this.past.length = 0; this.back(this.heads.map((one) => one.start)); });
       const copies = { NumPy: () => this.numpy(), JSON: () => JSON.stringify(this.plain(), null, 1), SVG: () => this.svg(), link: () => location.href };
-      const tools = make("p", { class: "tools buttons" }, this.undo, this.reset, Object.entries(copies).map(([name, text]) => {
-        const one = button(`Copy ${name}`, () => copy(one, text()));
-        return one;
-      }), full);
+      const tools = make("p", { class: "tools buttons" }, this.undo, this.reset, Object.entries(copies).map(([name, text]) => button(`Copy ${name}`, ({ target }) => copy(target, text()))), full);
       this.spoken = make("p", { class: "now", role: "status" });
       this.foot = make("div", { class: "told" }, this.wrong, this.said, this.spoken, this.steps);
       this.root.append(this.foot, this.broken, tools);
@@ -85,7 +82,7 @@ const bookSheet = (() => {
       this.draw();
       if (focus) {
         cell.focus({ preventScroll: true });
-        cell.scrollIntoView({ block: "nearest", inline: "nearest" });
+        cell.scrollIntoView({ block: "nearest" });
       }
       this.tell();
       this.remember();
@@ -94,17 +91,17 @@ const bookSheet = (() => {
     key(event) {
       if (event.key === "Escape" && event.target.matches("input")) { // back to the number
         event.preventDefault();
-        this.cell(this.at).focus();
+        event.target.onchange = null; // what was typed is not taken
+        this.press(this.cell(this.at), true);
       }
       const cell = event.target.closest?.("td[data-at]"), way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-      if (!cell) return;
-      if (event.key === "Enter" || event.key === " ") {
-        event.preventDefault();
-        this.press(cell, true);
-        this.steps.querySelector("input")?.select();
-      }
-      if (!way) return;
+      if (!cell || (!way && event.key !== "Enter" && event.key !== " ")) return;
       event.preventDefault();
+      if (!way) {
+        this.press(cell, true);
+        if (this.isGiven(this.at[0])) this.steps.querySelector("input").select();
+        return;
+      }
       const from = cell.getBoundingClientRect(), far = (one) => { // straight ahead is nearer than aside
         const at = one.getBoundingClientRect(), y = at.y - from.y, x = at.x - from.x, ahead = y * way[0] + x * way[1];
         return ahead > 1 && at.width ? ahead + 9 * Math.abs(y * way[1] + x * way[0]) : Infinity;
@@ -130,9 +127,9 @@ const bookSheet = (() => {
       for (const one of this.heads) { one.draw(); one.tell(); }
       this.remember();
       const changed = [...this.rows.keys()].filter((i) => String(this.before.weights[i]) + this.before.output[i] !== String(this.result.weights[i]) + this.result.output[i]);
-      const own = this.at && this.row(this.at, "query"), i = changed.includes(own) ? own : changed[0], name = this.rows[i];
+      const own = this.at && this.row(this.at, "query"), i = changed.includes(own) ? own : changed[0] ?? own, name = !state.slip && this.rows[i];
       const weights = name && this.result.weights[i].map((x, j) => `${this.columns[j]} ${x === null ? "hidden" : exactly(x)}`).join(", ");
-      this.spoken.textContent = name && !state.slip ? `${name} listens to ${weights}; it hears ${this.result.output[i].map(exactly).join(", ")}.` : "";
+      this.spoken.textContent = name ? `${name} listens to ${weights}; it hears ${this.result.output[i].map(exactly).join(", ")}.` : "";
     }
 
     set(array, i, j, value) {
@@ -152,7 +149,7 @@ const bookSheet = (() => {
         const hidden = array === "scores" ? 1e9 : 0, most = array === "weights" ? 1 : Math.max(0, ...r[array].flat().filter(Number.isFinite).map(Math.abs));
         table.caption.innerHTML = top && shownRole !== table.dataset.matrix ? this.sign([array]) + (table.caption.textContent.endsWith("ᵀ") ? "ᵀ" : "") : this.captions.get(table);
         for (const cell of table.querySelectorAll("td[data-at]")) {
-          const place = placeOf(cell), [, i, j] = place, value = r[array][i][j], own = this.right[array][i][j], old = before?.[array]?.[i]?.[j];
+          const [, i, j] = placeOf(cell), value = r[array][i][j], own = this.right[array][i][j], old = before?.[array]?.[i]?.[j];
           const tint = most && isFinite(value) ? Math.round(6 + 32 * Math.abs(value) / most) : 6, text = value === null ? "" : shown(value);
           const gap = Math.abs((value ?? hidden) - (own ?? hidden));
           if (gap < 1e8) this.widest = Math.max(this.widest, gap);
@@ -160,12 +157,12 @@ const bookSheet = (() => {
             hides: value === null,
             negative: value < -1e-9,
             bad: slip && gap > 1e-9 || Number.isNaN(value),
-            moved: before && !fresh && !slip && old !== undefined && old !== value,
+            moved: !fresh && !slip && old !== undefined && old !== value,
             set: this.isGiven(array) && value !== this.start.given[array][i][j],
             here: cell === pressed,
             from: from.includes(String([array, i, j])),
           };
-          for (const name in marks) cell.classList.toggle(name, Boolean(marks[name]));
+          for (const name in marks) cell.classList.toggle(name, !!marks[name]);
           cell.tabIndex = cell === stop ? 0 : -1;
           cell.textContent = text;
           cell.setAttribute("style", text && `--t:${tint}%`);
@@ -175,7 +172,7 @@ const bookSheet = (() => {
       }
       this.root.querySelector(".by").textContent = this.scaleText();
       for (const one of [this.own, ...this.slipButtons]) one.setAttribute("aria-pressed", one.dataset.slip === slip);
-      this.undo.setAttribute("aria-disabled", this.past.length === 0); // and keeps the focus
+      this.undo.setAttribute("aria-disabled", !this.past.length); // and keeps the focus
       this.reset.disabled = fresh;
       const { length } = this.changes();
       this.reset.textContent = "Reset" + (length ? ` (${length} changed)` : "");
@@ -185,15 +182,15 @@ const bookSheet = (() => {
     // Say what was pressed, how it is made, what one can do with it, and what a slip did.
     tell() {
       const { slip } = this.state, held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
-      const [effect, caught] = this.slips[slip] || [], bad = this.root.querySelectorAll(".bad").length;
-      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${bad} numbers differ, by up to ${exactly(this.widest)}. ${this.holds()} ${caught} worked examples catch it.`;
+      const [effect, caught] = this.slips[slip] || [], { length } = this.root.querySelectorAll(".bad");
+      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${length} numbers differ, by up to ${exactly(this.widest)}. ${this.holds()} ${caught} worked examples catch it.`;
       const asks = this.root.matches(".asks");
       if (!asks) this.steps.replaceChildren();
       if (!this.at) return;
       const [array, i, j] = this.at, value = this.result[array][i][j], name = this.called(array, i, j);
-      const own = this.right[array][i][j], differs = slip && this.cell(this.at).matches(".bad");
+      const own = this.right[array][i][j], cell = this.cell(this.at), differs = slip && cell.matches(".bad");
       const digits = own === null ? "hidden" : value !== null && exactly(own) === exactly(value) ? String(own).replace("-", "−") : exactly(own);
-      const known = document.activeElement === this.cell(this.at); // its name has been heard
+      const known = document.activeElement === cell; // its name has been heard
       this.said.innerHTML = `<b${known ? ' aria-hidden="true"' : ""}>${name[0].toUpperCase()}${name.slice(1)}</b>: ${this.made(array, i, j).says}${differs ? " (right: " + digits + ")" : ""}`;
       if (asks) return;
       const step = (...parts) => this.steps.append(button(...parts));
@@ -219,9 +216,8 @@ const bookSheet = (() => {
       if (this.at) query.set("at", this.at.join("."));
       if (slip) query.set("slip", slip);
       if (options.scale !== this.start.options.scale) query.set("scale", options.scale);
-      const own = location.hash.startsWith(`#${this.id}?`);
       const after = query.size ? `?${query}` : "";
-      if (after || own) history.replaceState(null, "", `#${this.id}${after}`);
+      if (after || location.hash.startsWith(`#${this.id}?`)) history.replaceState(null, "", `#${this.id}${after}`);
     }
 
     // Take the state that an address names; what it says wrongly stays as it is.

@@ -310,8 +310,29 @@ def test_escape_leads_from_a_field_back_to_its_number(opened: Any) -> None:
     cell.focus()
     cell.press("Enter")
     assert page.evaluate("document.activeElement.localName") == "input"
+    page.keyboard.type("7")
     page.keyboard.press("Escape")
     assert cell.evaluate("one => one === document.activeElement")
+    assert page.evaluate("bookSheet.sheets[0].past.length") == 0
+    assert page.locator(".steps input").input_value() == cell.inner_text()
+    computed = page.locator("td[data-array=scores][data-at='0,1']").first
+    computed.focus()
+    computed.press("Enter")
+    assert computed.evaluate("one => one === document.activeElement")
+
+
+@pytest.mark.parametrize(("array", "key"), [("x", "Tab"), ("x", "Shift+Tab"), ("scores", "Tab")])
+def test_tab_takes_the_number_and_goes_to_the_next_control(
+    opened: Any, array: str, key: str
+) -> None:
+    page = opened("SA036")
+    press(page, array, "0,1")
+    entry = page.locator(".steps input").first
+    entry.focus()
+    page.keyboard.type("5")
+    page.keyboard.press(key)
+    page.wait_for_function("bookSheet.sheets[0].past.length === 1")
+    assert page.evaluate("document.activeElement.matches('.steps button')")
 
 
 def test_the_name_of_a_number_that_has_the_focus_is_not_said_again(opened: Any) -> None:
@@ -444,6 +465,17 @@ def test_a_change_is_followed_marked_said_and_undone(opened: Any) -> None:
     page.goto(again)
     assert page.locator('td[data-array="x"][data-at="1,2"]').first.inner_text() == "2"
     assert "bank listens to money" in page.locator(".told .now").first.inner_text()
+
+
+def test_a_change_that_reaches_no_weight_is_heard_as_such(opened: Any) -> None:
+    page = opened("SA016")  # query 0 hears key 0 alone
+    press(page, "query", "0,0")
+    page.get_by_label("more").first.click()
+    now = page.locator(".told .now").first
+    assert now.inner_text().startswith("query 0 listens to key 0 1, key 1 hidden, ")
+    press(page, "query", "2,0")
+    page.get_by_label("more").first.click()
+    assert now.inner_text().startswith("query 2 listens to key 0 ")
 
 
 def test_a_slip_in_the_address_opens_the_sheet_broken(opened: Any) -> None:
