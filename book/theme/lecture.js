@@ -65,6 +65,7 @@ const bookLecture = (() => {
   dialog.onclose = () => {
     if (document.fullscreenElement) document.exitFullscreen();
     putBack();
+    main.querySelector("button.lecture").focus(); // an address may have opened it
   };
 
   function open() {

@@ -212,6 +212,13 @@ def test_an_address_in_a_plan_opens_it_at_its_slide(visit, path, address, number
     assert position(page).startswith(f"{number or 1} of ")
 
 
+def test_who_leaves_one_that_an_address_opened_is_at_its_button(visit):
+    page = visit(SITE / "causal/masking.html", "?lecture=3")
+    page.locator(SHOWN).wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => document.activeElement.className === 'lecture'", timeout=3000)
+
+
 def test_without_script_nobody_is_offered_it(visit):
     page = visit(SITE / "concepts/embeddings.html", java_script_enabled=False)
     assert not page.locator("button.lecture").is_visible()

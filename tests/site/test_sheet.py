@@ -331,7 +331,7 @@ def test_tab_takes_the_number_and_goes_to_the_next_control(
     entry.focus()
     page.keyboard.type("5")
     page.keyboard.press(key)
-    page.wait_for_function("bookSheet.sheets[0].past.length === 1")
+    page.wait_for_function("() => bookSheet.sheets[0].past.length === 1")
     assert page.evaluate("document.activeElement.matches('.steps button')")
 
 
