@@ -51,7 +51,7 @@ test-numpy: ## Test what is computed with another NumPy: the oldest that is decl
 	@.venv-numpy/bin/python -m pytest tests selfattn_ref --ignore=tests/pages --ignore=tests/project
 
 test-project: book ## Build small books with defects and with changes, run notebooks alone, refer to the site, try the wheel
-	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py reproduce.py address.py)
+	@$(PY) -m pytest -n auto --dist loadfile --no-loadscope-reorder $(addprefix tests/project/,kernels.py rebuilds.py wheel.py strict_build.py notebooks.py lesson_blocks.py publish.py references.py index.py reproduce.py address.py)
 
 test-promises: $(READY) ## Break each promise of promises.yml in a copy, and require that its test notices
 	@$(PY) -m pytest -n auto --dist worksteal tests/project/promises.py

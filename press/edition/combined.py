@@ -176,6 +176,8 @@ def _strip(page: Page, below: int) -> None:
     for name in main.xpath(".//p[@class='facts']/strong[.='Run it']"):
         for one in (*name.itersiblings(), name):
             one.getparent().remove(one)
+    for entry in main.xpath(".//ul[@class='entries']//li"):  # before links to nowhere are gone
+        entry.set("title", entry.xpath("string(a[1] | text()[1])").strip())
     for reading in main.xpath(".//section[@id='further-reading']"):
         reading.append(E.DIV(*reading[1:]))  # in columns
     for fold in main.iter("details"):

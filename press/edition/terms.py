@@ -24,7 +24,7 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
             entry.drop_tree()
             continue
         found = own.union(*(places.get(name, []) for name in own))
-        entry.text = links[0].text if links else entry.text
+        entry.text = entry.attrib.pop("title")
         entry[:] = []
         for name in sorted(found, key=order.__getitem__):
             sheet = at(name)

@@ -18,7 +18,7 @@ MACHINE = modules(ROOT, ["press", "book/figures"])
 MOST_SEAMS = 40
 # What others' classes ask to be overridden, as their documentation says.
 DOCUMENTED = {
-    *("run", "default_priority", "formats", "required_arguments", "optional_arguments"),
+    *("run", "apply", "default_priority", "formats", "required_arguments", "optional_arguments"),
     *("has_content", "get_target_uri", "format", "tagname"),
     *("get", "get_absolute_path", "set_extra_headers", "write_error"),
 }

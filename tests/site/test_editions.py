@@ -222,7 +222,7 @@ class TestPdf:
         assert {"Vaswani, Ashish", "theorems", "What a hidden key gets"} <= {n for n, _ in entries}
         for name, numbers in entries:
             assert numbers == sorted(set(numbers)), name
-        assert max(len(numbers) for _, numbers in entries) > 2
+        assert max(len(numbers) for _, numbers in entries) > 1
 
     def test_formulas_and_figures_say_what_they_show(self, pdf):
         found = list(tags(pdf.Root.StructTreeRoot))
