@@ -72,15 +72,13 @@ const bookPage = {
   }
 
   function copies(pre) {
-    const button = bookPage.button("Copy", () => {
+    pre.parentNode.append(bookPage.button("Copy", ({ target }) => {
       let text = "here" in pre.dataset ? location.href.split(/[?#]/)[0] : pre.textContent;
       if (/^>>> /m.test(text)) { // a session: what was typed, without prompts and answers
-        const typed = text.split("\n").filter((line) => /^(>>>|\.\.\.)( |$)/.test(line));
-        text = typed.map((line) => `${line.slice(4)}\n`).join("");
+        text = text.split("\n").filter((line) => /^(>>>|\.\.\.)( |$)/.test(line)).map((line) => `${line.slice(4)}\n`).join("");
       }
-      copy(button, text);
-    }, { class: "copy" });
-    pre.parentNode.append(button);
+      copy(target, text);
+    }, { class: "copy" }));
   }
 
   // A long list begins where the reader is.
