@@ -43,11 +43,11 @@ class IndexEntries(SphinxTransform):
 
     def people(self) -> Iterator[Entry]:
         """Yield the authors of what a page cites, each where it does so first."""
-        sources = self.env.get_domain("cite").bibdata.data.entries  # type: ignore[attr-defined]
         seen: set[str] = set()
         for cited in list(self.document.findall(addnodes.pending_xref)):
             if cited.get("refdomain") != "cite":
                 continue
+            sources = self.env.get_domain("cite").bibdata.data.entries  # type: ignore[attr-defined]
             keys = [target.key for target in parse_citation_targets(cited["reftarget"])]
             for key in (key for key in keys if key in sources):  # or the build says what is wrong
                 place = nodes.make_id(f"cited-{key}")
@@ -83,5 +83,5 @@ def called(kind: str, signature: addnodes.desc_signature) -> str:
     """Return the name of a function or a class, or of what a class has: "code, of Report"."""
     name = signature["fullname"].removeprefix(f"{signature['class']}.")
     name += "()" * (kind in ("function", "method", "classmethod", "staticmethod"))
-    owner = signature["class"] or signature["module"].partition(".")[2].rpartition(".")[2]
+    owner = signature["class"] or (signature["module"] or "").partition(".")[2].rpartition(".")[2]
     return f"{name}, of {owner}" if owner else name
