@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from docutils import nodes
 from pybtex.database import Person
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 from sphinxcontrib.bibtex.citation_target import parse_citation_targets
+from sphinxcontrib.bibtex.domain import BibtexDomain
 
 from press.math.text import words
 from press.seams import STATEMENTS
@@ -47,7 +48,7 @@ class IndexEntries(SphinxTransform):
         for cited in list(self.document.findall(addnodes.pending_xref)):
             if cited.get("refdomain") != "cite":
                 continue
-            sources = self.env.get_domain("cite").bibdata.data.entries  # type: ignore[attr-defined]
+            sources = cast(BibtexDomain, self.env.get_domain("cite")).bibdata.data.entries
             keys = [target.key for target in parse_citation_targets(cited["reftarget"])]
             for key in (key for key in keys if key in sources):  # or the build says what is wrong
                 place = nodes.make_id(f"cited-{key}")

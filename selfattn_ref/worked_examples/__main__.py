@@ -10,7 +10,7 @@
     python -m selfattn_ref.worked_examples verify all
 
 The exit code is 0 if what was tested agrees (and, in a run of all calls of attention or of its
-gradients, each option that the function takes under our names was tested), 1 if something differs,
+gradients, the options that the function takes under our names were tested), 1 if something differs,
 2 if something could not be run, nothing was claimed or tested, or something required was not. It is
 the same if whoever reads the output closes it early, as `head` does.
 """
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m selfattn_ref.worked_examples",
         description="Worked examples: small inputs whose every result is known.",
         epilog="Exit code: 0 if what was tested agrees and, in a run of all calls of attention "
-        "or of its gradients, each option that the function takes under our names was tested; "
+        "or of its gradients, the options that the function takes under our names were tested; "
         "1 if something differs; 2 if something could not run, nothing was claimed or tested, or "
         "something required was not.",
     )
