@@ -2,6 +2,10 @@
 const drawings = [...document.querySelectorAll("main svg")].filter((svg) =>
   shown(svg) && !svg.parentElement.closest("svg"));
 const HIDDEN = "defs, title, desc";
+for (const svg of drawings) { // a mark of another kind would pass unmeasured
+  const other = svg.querySelector(":not(g, a, path, circle, rect, text, defs, defs *, title, desc)");
+  if (other) throw new Error(`${describe(svg)} has <${other.localName}>, which nothing measures`);
+}
 const at = (matrix, x, y) => ({
   x: matrix.a * x + matrix.c * y + matrix.e, y: matrix.b * x + matrix.d * y + matrix.f });
 const scale = (matrix) => Math.sqrt(Math.abs(matrix.a * matrix.d - matrix.b * matrix.c));

@@ -14,7 +14,6 @@ from sphinxcontrib.bibtex.domain import BibtexDomain
 from press.math.text import words
 from press.seams import STATEMENTS
 
-KINDS = {"theorem": "theorems", "proposition": "propositions", "corollary": "corollaries"}
 Entry = tuple[str, str, str, str, None]  # as Sphinx has them
 
 
@@ -52,7 +51,7 @@ class IndexEntries(SphinxTransform):
             keys = [target.key for target in parse_citation_targets(cited["reftarget"])]
             for key in (key for key in keys if key in sources):  # or the build says what is wrong
                 place = nodes.make_id(f"cited-{key}")
-                for person in sources[key].persons["author"]:
+                for person in sources[key].persons.get("author", []):
                     if (name := inverted(person)) not in {*seen, "others"}:
                         if place not in cited.parent["ids"]:
                             cited.parent["ids"].append(place)
@@ -62,8 +61,8 @@ class IndexEntries(SphinxTransform):
     def statements(self) -> Iterator[Entry]:
         """Yield the theorems and the like."""
         for statement in self.document.findall(lambda node: isinstance(node, STATEMENTS)):
-            kind, title = KINDS[statement["realtype"]], words(statement[0])
-            yield entry(f"{kind}; {title}", statement["label"])
+            kind = re.sub("y$", "ie", statement["realtype"]) + "s"
+            yield entry(f"{kind}; {words(statement[0])}", statement["label"])
 
     def kinds(self) -> Iterator[Entry]:
         """Yield the terms that name a kind of another: a causal mask is a mask."""

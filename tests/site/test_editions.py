@@ -10,7 +10,7 @@ from lxml import html
 from press.build.book import SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
-from press.edition.pdf import CUT, SHEET, places, print_book
+from press.edition.pdf import CUT, FILL_IN, SHEET, places, print_book
 from press.site import moved
 from selfattn_ref import __version__
 
@@ -126,6 +126,10 @@ class TestPdf:
         assert pdf.Root.Lang == "en"
         assert pdf.Root.MarkInfo.Marked
         assert str(pdf.docinfo.Subject) == f"Version {__version__}"
+        day = page_of_site("index.html").xpath(
+            "string(//meta[@name='citation_publication_date']/@content)"
+        )
+        assert str(pdf.docinfo.CreationDate)[2:16] == f"{day.replace('/', '')}000000"
 
     def test_every_font_is_embedded(self, pdf):
         fonts = [one for one in pdf.objects if isinstance(one, pikepdf.Dictionary)
@@ -223,6 +227,14 @@ class TestPdf:
         for name, numbers in entries:
             assert numbers == sorted(set(numbers)), name
         assert max(len(numbers) for _, numbers in entries) > 1
+
+    def test_a_sheet_with_two_places_of_a_name_is_shown_once(self, browser):
+        page = browser.new_page()
+        links = "".join(f'<a class="at" href="#{name}">000</a>' for name in "abc")
+        page.set_content(f'<ul class="entries"><li>name{links}</li></ul>')
+        page.evaluate(FILL_IN, [{"a": 4, "b": 4, "c": 7}, {}])
+        assert page.locator("a:visible").all_inner_texts() == ["4", "7"]
+        page.close()
 
     def test_formulas_and_figures_say_what_they_show(self, pdf):
         found = list(tags(pdf.Root.StructTreeRoot))

@@ -467,7 +467,7 @@ def test_a_change_is_followed_marked_said_and_undone(opened: Any) -> None:
     assert "bank listens to money" in page.locator(".told .now").first.inner_text()
 
 
-def test_a_change_that_reaches_no_weight_is_heard_as_such(opened: Any) -> None:
+def test_a_change_that_reaches_no_weight_says_those_of_its_row(opened: Any) -> None:
     page = opened("SA016")  # query 0 hears key 0 alone
     press(page, "query", "0,0")
     page.get_by_label("more").first.click()
