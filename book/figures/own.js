@@ -68,4 +68,5 @@ for (const root of document.querySelectorAll("[data-own]")) {
   root.append(spoken);
   root.querySelector(".controls").hidden = false;
   lay();
+  clearTimeout(later); // nobody has asked yet
 }

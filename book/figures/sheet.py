@@ -92,9 +92,13 @@ class Sheet(Drawing):
         return self.still(script, f' data-sheet="{escape(self.name)}"')
 
     def spoken(self, axis: str) -> list[str]:
-        """Return what the entries along an axis are called where their table is not seen."""
-        noun = self.nouns.get(axis, "")
-        return [f"{noun} {one}".strip() if one.isdigit() else one for one in getattr(self, axis)]
+        """Return what the entries along an axis are called where their table is not seen.
+
+        Of equal words, each has its position.
+        """
+        noun, names = self.nouns.get(axis, ""), getattr(self, axis)
+        named = (f"{one} ({i})" if names.count(one) > 1 else one for i, one in enumerate(names))
+        return [f"{noun} {one}".strip() if one.isdigit() else one for one in named]
 
     def still(self, script: str = "", name: str = "") -> str:
         """Return the drawing; without a script, it is for paper."""

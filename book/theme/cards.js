@@ -73,6 +73,7 @@
     let at = [0, 0];
     dots.prepend(cross);
     dots.setAttribute("tabindex", 0);
+    dots.setAttribute("role", "application"); // the arrow keys are its own
     pointed.textContent = "Point at a dot or press it; the arrow keys go from one to the next, and Enter opens the card.";
 
     const go = (i, j) => {
@@ -100,7 +101,11 @@
       if (!way && event.key !== "Enter") return;
       event.preventDefault();
       if (way) go(at[0] + way[0], at[1] + way[1]);
-      else location.hash = columns[at[1]].dataset.slip;
+      else {
+        const { slip } = columns[at[1]].dataset;
+        location.hash = slip;
+        document.getElementById(slip).querySelector("a").focus();
+      }
     });
   }
 }

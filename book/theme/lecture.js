@@ -7,9 +7,12 @@ const bookLecture = (() => {
   const title = main.querySelector(".kicker, h1").textContent;
   const unfolded = [...main.querySelectorAll("figure, .room, .math[id], .statement, .slide, .tag_slide")].filter((one) => !one.closest("details"));
   const slides = [...new Set(unfolded.map((one) => one.closest(".cell, .room, .statement, .slide") ?? one))];
-  const names = slides.map((one) => (one.querySelector(":scope.room > .admonition-title") ?? one.closest("section").querySelector("h1, h2").firstChild).textContent);
+  const names = slides.map((one) => {
+    const own = one.querySelector(":scope.room > .admonition-title, .kind, .caption-number, .eqno") ?? one.closest("section").querySelector("h1, h2");
+    return own.firstChild.textContent.replace(/^(?=\()/, "Equation ").trim();
+  });
   const place = new Comment(); // of what is shown
-  const status = make("p", { role: "status" }), stage = make("div", { class: "stage", role: "region", tabindex: -1 });
+  const status = make("p", { role: "status" }), stage = make("div", { class: "stage", role: "region", "aria-label": "Slide", tabindex: -1 });
   const frame = make("div", { class: "frame" }), dialog = make("dialog", { class: "lecture", "aria-label": title }, frame);
   let at = (new URLSearchParams(location.search).get("lecture") || 1) - 1;
 
@@ -33,7 +36,6 @@ const bookLecture = (() => {
     stage.append(slides[at]);
     stage.scrollTop = 0;
     status.textContent = `${at + 1} of ${slides.length}: ${names[at]}`;
-    stage.setAttribute("aria-label", status.textContent);
     back.disabled = at === 0;
     next.disabled = at === slides.length - 1;
     keys.hidden = at > 0;

@@ -18,16 +18,22 @@ const bookTrace = (() => {
       element.tabIndex = 0;
       element.setAttribute("role", element.localName === "table" ? "grid" : "application"); // the arrow keys are its own
       element.classList.add("traces");
+      const area = element.ownerSVGElement ?? element, places = new Map(), place = ({ target }) => places.get(target.closest(".entry"));
       cells.forEach((row, i) => row.forEach((cell, j) => {
         cell.classList.add("entry");
-        cell.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j)); });
-        cell.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
-        cell.addEventListener("click", () => {
-          const again = pinned && now === this && this.i === i && this.j === j;
-          hide();
-          if (!again) this.pin(i, j);
-        });
+        places.set(cell, [i, j]);
       }));
+      area.addEventListener("pointerover", (event) => {
+        const [i, j] = place(event) ?? [];
+        if (j !== undefined && event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j));
+      });
+      area.addEventListener("pointerout", (event) => { if (place(event) && !pinned) wait(hide); });
+      area.addEventListener("click", (event) => {
+        const [i, j] = place(event) ?? [], again = pinned && now === this && this.i === i && this.j === j;
+        if (j === undefined) return;
+        hide();
+        if (!again) this.pin(i, j);
+      });
       element.addEventListener("keydown", (event) => {
         const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], End: [0, 999], Home: [0, -999] }[event.key];
         if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
@@ -73,7 +79,7 @@ const bookTrace = (() => {
       panel.hidden = false;
       const heads = [cell.parentNode.querySelector("th"), element.tHead?.rows[0].cells[cell.cellIndex]];
       const names = heads.map((one) => one?.textContent || "").filter((name) => !title.includes(name));
-      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ");
+      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ").replaceAll("<sup>", " to the power <sup>");
       this.put();
     }
 
@@ -147,12 +153,12 @@ const bookTrace = (() => {
 
   // The numbers of a drawing stand on rectangles; those are its entries.
   function drawn(drawing, svg, panels) {
-    const texts = [...svg.querySelectorAll("text.cell")], rects = [...svg.querySelectorAll("rect")];
     const place = (one) => ["x", "y", "width", "height"].map((name) => Number(one.getAttribute(name)));
-    const under = (text) => rects.find((rect) => {
-      const [[x, y], [left, top, wide, high]] = [text, rect].map(place);
-      return left <= x && x <= left + wide && top <= y && y <= top + high;
-    });
+    const texts = [...svg.querySelectorAll("text.cell")], rects = [...svg.querySelectorAll("rect")], places = rects.map(place);
+    const under = (text) => {
+      const [x, y] = place(text);
+      return rects[places.findIndex(([left, top, wide, high]) => left <= x && x <= left + wide && top <= y && y <= top + high)];
+    };
     drawing.setAttribute("role", "group");
     svg.removeAttribute("aria-hidden");
     svg.append(make("g", { "aria-hidden": "true" }, [...svg.childNodes]));

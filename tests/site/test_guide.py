@@ -40,6 +40,7 @@ def test_the_arrow_keys_say_what_is_at_a_place(page: Any) -> None:
         assert (f"{example} catches {slip}" in told.inner_text()) == (example in caught(slip))
     page.keyboard.press("Enter")
     assert page.url.endswith(f"#{slip}")
+    assert page.evaluate("document.activeElement.closest('article').id") == slip
 
 
 def test_a_filter_leaves_the_slips_of_a_part(page: Any) -> None:

@@ -4,6 +4,7 @@ An author marks a further slide: a cell with the tag `slide`, another block with
 """
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -224,11 +225,13 @@ def test_without_script_nobody_is_offered_it(visit):
     assert not page.locator("button.lecture").is_visible()
 
 
-def test_a_slide_is_called_by_its_place_and_its_section(lecture):
+def test_a_slide_is_called_by_its_place_and_its_number_or_its_section(lecture):
     page = lecture("concepts/mixing-words")
     names = []
     for _ in range(int(position(page).partition(" of ")[2])):
-        names.append(page.locator(".stage").get_attribute("aria-label"))
+        names.append(page.locator(".lecture header [role=status]").inner_text())
         page.keyboard.press("ArrowRight")
     assert names[0].startswith(f"1 of {len(names)}: ")
     assert any(name.endswith(": Ask the room") for name in names)
+    assert any(re.search(r": Fig\. \d+$", name) for name in names)
+    assert all(one != other for one, other in pairwise(name.partition(": ")[2] for name in names))
