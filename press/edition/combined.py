@@ -29,12 +29,11 @@ HEADINGS = ("h1", "h2", "h3", "h4")
 TAGS = ("button", "form", "nav", "noscript", "script", "template")
 CLASSES = (
     *("about", "beside", "buttons", "checker", "cite", "contents", "digits", "figure-narrow"),
-    *("headerlink", "letters", "screen", "toctree-wrapper", "viewcode-link", "ways"),
+    *("headerlink", "letters", "screen", "scripted", "toctree-wrapper", "viewcode-link", "ways"),
 )
 CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
-LISTED = 12  # steps of an example
 UNBROKEN = 9  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -164,10 +163,6 @@ def _strip(page: Page, below: int) -> None:
         (record,) = main.xpath(of_record)  # before what a sheet would end with
         for one in reversed(main.xpath(".//section[@id='derivation' or @id='origin']")):
             record.addnext(one)
-        if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
-            (said,) = main.xpath(".//section[@id='steps']/p[1]")
-            said.text += f" These are the first {LISTED}; {len(more)} more are on the site."
-            unwanted += more
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
     for element in unwanted:

@@ -63,8 +63,9 @@ CUT = """() => {
 }"""
 PRINTINGS = 5
 NEARLY_EMPTY = 590  # points above the foot of a sheet, which is 842 high
-TIGHTEN = """(names) => {
-  for (const name of names) document.getElementById(name).classList.add("tight");
+TIGHT = "tight", "tighter"
+TIGHTEN = """([names, looks]) => {
+  for (const name of names) document.getElementById(name).classList.add(looks);
 }"""
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
@@ -141,14 +142,15 @@ def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
 
 def tighten(tab: Tab) -> None:
     """Let the lines of a chapter be closer whose last sheet would have next to nothing on it."""
-    with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
-        ends = {str(name)[1:]: where[3] for name, where in pdf.Root.Dests.items()}
-    short = [
-        name.removesuffix(END)
-        for name, height in ends.items()
-        if name.endswith(END) and height > NEARLY_EMPTY
-    ]
-    tab.evaluate(TIGHTEN, short)
+    for looks in TIGHT:
+        with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
+            ends = {str(name)[1:]: where[3] for name, where in pdf.Root.Dests.items()}
+        short = [
+            name.removesuffix(END)
+            for name, height in ends.items()
+            if name.endswith(END) and height > NEARLY_EMPTY
+        ]
+        tab.evaluate(TIGHTEN, [short, looks])
 
 
 def places(pdf: Pdf) -> Numbers:

@@ -46,9 +46,6 @@ LOOKS = re.compile(r"(?<=<t[dh]) [^>]*|(?<=<table) [^>]*|(?<=<thead) [^>]*")
 STUDENTS = "-for-students"  # in the name of the notebook that has no solutions
 ROLE = re.compile(rf"\\(?:{'|'.join(ROLES)})(?![A-Za-z])")  # colors, which are not TeX
 ANSWERS = re.compile(r"data-(?:live|sheet|own)=")  # a figure that does
-# A sentence that tells a reader to press something, and what ends one.
-PRESSED = re.compile(r"\b([Pp]ress(?! \*et al)|[Dd]rag|[Tt]urn the dial)\b|^Turn it\.")
-SENTENCE = re.compile(r"(?<=[.?!)]) +(?=[*\[(A-Z])")
 SILENT = (addnodes.index, nodes.comment, nodes.target, nodes.substitution_definition)
 
 
@@ -87,6 +84,8 @@ class Writer:
             case nodes.image():
                 return SPECIAL.sub(r"\\\1", node.get("alt", ""))
             case nodes.raw() | nodes.comment() | nodes.target() | addnodes.index():
+                return ""
+            case nodes.inline() if "screen" in node["classes"]:  # what there is to press
                 return ""
             case _:
                 return inside
@@ -182,7 +181,7 @@ class Writer:
             case nodes.paragraph() if CHECKED_BY.fullmatch(node.astext()):
                 pass
             case nodes.paragraph():
-                yield on_the_page(self.inline(node))
+                yield self.inline(node).strip()
             case nodes.math_block():
                 number = self.number(node)
                 formula = tex(wrapped(node.astext())) + (rf" \tag{{{number}}}" if number else "")
@@ -298,16 +297,6 @@ def tex(formula: str) -> str:
     for name, meaning in MACROS.items():
         formula = re.sub(rf"{re.escape(name)}(?![A-Za-z])", lambda _, m=meaning: m, formula)  # type: ignore[misc]
     return ROLE.sub("", formula).strip()
-
-
-def on_the_page(text: str) -> str:
-    """Say of the sentences of a paragraph where there is something to press."""
-    found, pressed = [], False
-    for sentence in SENTENCE.split(text):
-        before, pressed = pressed, bool(PRESSED.search(sentence))
-        where = r"\1On the page: " if pressed and not before else r"\1"
-        found.append(re.sub(r"^(\(?)", where, sentence))
-    return " ".join(found)
 
 
 def install_cell(line: str) -> Any:

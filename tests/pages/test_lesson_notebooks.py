@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 
-from press.lesson.notebook import Writer, on_the_page, tex
+from press.lesson.notebook import Writer, tex
 from press.lesson.picture import picture
 from tests.pages.sources import lessons, prose, relative
 
@@ -81,17 +81,3 @@ def test_a_picture_names_its_own_colors_and_whose_it_is():
     assert (texts["title"], texts["desc"], texts["source"]) == about
     (license,) = tree.iter("{http://creativecommons.org/ns#}license")
     assert [*license.attrib.values()] == ["https://creativecommons.org/licenses/by/4.0/"]
-
-
-@pytest.mark.parametrize(
-    "text, said",
-    [
-        ("Look. Press *Run*. Then drag it.", "Look. On the page: Press *Run*. Then drag it."),
-        ("(There you can press it.) See?", "(On the page: There you can press it.) See?"),
-        ("Turn it. Then turn the dial.", "On the page: Turn it. Then turn the dial."),
-        ("Press *et al.* measure it.", "Press *et al.* measure it."),
-        ("We compress it, and turn it down.", "We compress it, and turn it down."),
-    ],
-)
-def test_what_can_only_be_pressed_on_the_page_says_so(text, said):
-    assert on_the_page(text) == said

@@ -118,6 +118,11 @@ class TestCombined:
         assert len(ids) == len(set(ids))
         assert {"exercises", "causal/masking.exercises"} <= set(ids)
 
+    def test_no_sentence_of_the_book_asks_to_press_or_to_drag(self):
+        book = combined.combine(SITE, combined.read(SITE))
+        text = "\n".join(page.text_content() for page in book.iter("article"))
+        assert re.findall(r"\b([Dd]rag|press|Press (?:an?|any|the|[A-Z]\w+))\b", text) == []
+
 
 class TestPdf:
     def test_it_says_what_it_is(self, pdf):
