@@ -28,7 +28,7 @@ def said(text: str, number: Callable[[str], Any]) -> dict[str, Any]:
     def values(entries: dict[str, Any]) -> dict[str, Any]:
         return {name: entry["value"] for name, entry in entries.items()}
 
-    document = json.loads(text, parse_float=number, parse_int=number)
+    document = parsed(text, number)
     return {
         "inputs": values(document["inputs"]),
         "expected": values(document["expected"]),
@@ -40,9 +40,26 @@ def said(text: str, number: Callable[[str], Any]) -> dict[str, Any]:
     }
 
 
+def parsed(text: str | bytes, number: Callable[[str], Any] | None = None) -> Any:
+    """Return what JSON says, each number made of its decimal; a name that stands twice is an error.
+
+    Of two values with one name, some programs take the first and some the last.
+    """
+
+    def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(members)
+        if len(found) < len(members):
+            names = [name for name, _ in members]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{twice!r} stands twice in an object")
+        return found
+
+    return json.loads(text, object_pairs_hook=once, parse_float=number, parse_int=number)
+
+
 def digest_of_cases(text: str) -> str:
     """Return the SHA-256 of the file of the generated cases, but for their purposes."""
-    cases = json.loads(text)["cases"]
+    cases = parsed(text)["cases"]
     rest = [{key: part for key, part in case.items() if key != "purpose"} for case in cases]
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 

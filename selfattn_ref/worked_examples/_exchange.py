@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 import selfattn_ref
-from selfattn_ref.worked_examples._digest import digest, digest_of_cases, said
+from selfattn_ref.worked_examples._digest import digest, digest_of_cases, parsed, said
 from selfattn_ref.worked_examples._files import file_content, ids, load
 from selfattn_ref.worked_examples._formats import (
     Arrays,
     arrays_of,
+    cited_in_safetensors,
     read_npz,
     read_safetensors,
     without_words,
@@ -159,11 +160,13 @@ def _verify_files(place: Path, files: Mapping[str, bytes]) -> int:
     if MANIFEST not in files:
         raise CannotRunError(f"there is no {MANIFEST} in {place}")
     try:
-        manifest = json.loads(files[MANIFEST])
+        manifest = parsed(files[MANIFEST])
         listed = {name: entry.removeprefix("sha256:") for name, entry in manifest["files"].items()}
         digests = manifest["examples"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CannotRunError(f"{place / MANIFEST} is damaged: {_told(error)}") from None
+    if not listed or not digests:
+        raise CannotRunError(f"{place / MANIFEST} names no {'examples' if listed else 'files'}")
     ours = {name for name in files if name == GENERATED or _FILE.fullmatch(name)}
     problems = [f"{name} is missing" for name in sorted(listed.keys() - files)]
     problems += [f"{name} is not in {MANIFEST}" for name in sorted(ours - listed.keys())]
@@ -177,11 +180,11 @@ def _verify_files(place: Path, files: Mapping[str, bytes]) -> int:
                 problems.append(f"{error}")
     held = {name[:5] for name in ours - {GENERATED}}
     problems += [f"{name} has no digest in {MANIFEST}" for name in sorted(held - digests.keys())]
-    problems += [
-        f"{name} has another digest in {MANIFEST}"
-        for name, entry in digests.items()
-        if name in ids() and entry != f"sha256:{load(name).digest}"
-    ]
+    for name, entry in digests.items():
+        if name not in ids():
+            problems.append(f"{name} is no example {_as_known()}")
+        elif entry != f"sha256:{load(name).digest}":
+            problems.append(f"{name} has another digest in {MANIFEST}")
     if problems:
         print(*problems, sep="\n")
         return DIFFERS
@@ -198,7 +201,11 @@ def _contents(path: Path) -> dict[str, bytes]:
         if path.suffix != ".zip":
             return {path.name: path.read_bytes()}
         with zipfile.ZipFile(path) as archive:
-            return {Path(one.filename).name: archive.read(one) for one in archive.infolist()}
+            files = [one for one in archive.infolist() if not one.is_dir()]
+            names = [Path(one.filename).name for one in files]
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise ValueError(f"two files are called {twice}")
+            return dict(zip(names, map(archive.read, files), strict=True))
     except OSError as error:
         raise CannotRunError(f"{error.strerror}: {error.filename}") from None
     except Exception as error:  # a damaged archive fails in many ways
@@ -228,6 +235,9 @@ def _problems(name: str, content: bytes) -> list[str]:
         wanted = arrays_of(example)
         if kind == ".npz":
             return _differences(read_npz(content), wanted)
+        cited = cited_in_safetensors(content)
+        if cited not in (None, f"{example.id}#sha256:{example.digest}"):
+            return [f"it says that it is {cited}"]
         return _differences(read_safetensors(content), without_words(wanted))
     except Exception as error:  # whatever a damaged file makes of its reader
         raise CannotRunError(f"{name} is damaged: {_told(error)}") from None
@@ -242,9 +252,21 @@ def _problems_of_generated(content: bytes) -> list[str]:
 
 
 def _differences_of_json(got: str, wanted: str) -> list[str]:
+    kinds = [*_otherwise(_kinds(got), _kinds(wanted), "")]
     if digest(got) == digest(wanted):
-        return []
-    return [*_otherwise(said(got, Decimal), said(wanted, Decimal), "")]
+        return kinds
+    return [*_otherwise(said(got, Decimal), said(wanted, Decimal), ""), *kinds]
+
+
+def _kinds(text: str) -> dict[str, Any]:
+    """Return what else has to stay as it is: the id, and what tells how an array is read."""
+    document = parsed(text)
+    arrays = {
+        f"{part}.{name}": {key: str(entry.get(key)) for key in ("shape", "integers", "indices_of")}
+        for part in ("inputs", "expected")
+        for name, entry in document[part].items()
+    }
+    return {"id": document["id"], **arrays}
 
 
 def _otherwise(got: Any, wanted: Any, at: str) -> Iterator[str]:

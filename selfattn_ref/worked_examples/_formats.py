@@ -62,6 +62,13 @@ def write_safetensors(arrays: Arrays, example: str) -> bytes:
     return len(text).to_bytes(8, "little") + text + data
 
 
+def cited_in_safetensors(content: bytes) -> str | None:
+    """Return the id and the digest of the example that a safetensors file says it holds."""
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    cited: str | None = header.get("__metadata__", {}).get("example")
+    return cited
+
+
 def read_safetensors(content: bytes) -> dict[str, NDArray[Any]]:
     """Return the arrays of a safetensors file with the dtypes that `write_safetensors` uses."""
     start = 8 + int.from_bytes(content[:8], "little")

@@ -171,6 +171,16 @@ def npz_with(**changed):
     return damage
 
 
+def another_first(content):
+    """Put a value before the first, with its name."""
+    return content.replace(b'"value": ', b'"value": [[7.0]], "value": ', 1)
+
+
+def cites(example):
+    metadata = {"example": example}
+    return lambda content: safetensors.numpy.save(safetensors.numpy.load(content), metadata)
+
+
 def tensors_with(**changed):
     return lambda content: safetensors.numpy.save(safetensors.numpy.load(content) | changed)
 
@@ -190,12 +200,17 @@ JSON_DAMAGE = [
     ("expected mask value 0 0", 1, "expected.mask[0][0] is 1, not true"),
     ("expected output value 0 0", "1", 'expected.output[0][0] is "1", not '),
     ("tolerance relative", 1, "tolerance.relative is 1, not "),
+    ("id", "SA017", 'id is "SA017", not "SA016"'),
+    ("inputs query shape", "(1, 1)", 'inputs.query.shape is "(1, 1)", not "'),
+    ("inputs query integers", True, 'inputs.query.integers is "True", not "None"'),
+    ("inputs query indices_of", "key", 'inputs.query.indices_of is "key", not "None"'),
     ("inputs", None, UNREADABLE + "KeyError: 'inputs'"),
 ]
 DAMAGE = [
     *(("SA016.json", json_with(*change), told) for *change, told in JSON_DAMAGE),
     ("SA016.json", lambda c: c[:99], UNREADABLE + "JSONDecodeError"),
     ("SA016.json", lambda c: b"\xff" + c, UNREADABLE + "UnicodeDecodeError"),
+    ("SA016.json", another_first, UNREADABLE + "ValueError: 'value' stands twice in an object"),
     ("SA016.npz", npz_with(output=OTHER), FIRST),
     ("SA016.npz", npz_with(output=OUTPUT.astype(np.float32)), SINGLE),
     ("SA016.npz", npz_with(output=OUTPUT.T), "output is float64 of shape (8, 4), not float64 of"),
@@ -206,6 +221,7 @@ DAMAGE = [
     ("SA016.npz", lambda c: b"", UNREADABLE + "ValueError: it is not an archive"),
     ("SA016.safetensors", tensors_with(output=OTHER), FIRST),
     ("SA016.safetensors", tensors_with(new=OUTPUT), "new is unknown"),
+    ("SA016.safetensors", cites("SA017#sha256:0"), "it says that it is SA017#sha256:0"),
     ("SA016.safetensors", tensors_with(output=OUTPUT.astype(np.float32)),
      UNREADABLE + "ValueError: output is F32, not one of I64, F64, BOOL"),
     ("SA016.safetensors", lambda c: c[:-8], UNREADABLE + "ValueError"),
@@ -296,6 +312,8 @@ WHOLE_DAMAGE = [
      "SA016 has another digest in manifest.json"),
     (changed("manifest.json", lambda c: re.sub(rb'"SA016": "sha256:\w+",', b"", c)),
      "SA016 has no digest in manifest.json"),
+    (changed("manifest.json", lambda c: c.replace(b'"examples": {', b'"examples": {"SA999": "",')),
+     "SA999 is no example that selfattn_ref"),
 ]  # fmt: skip
 
 
@@ -328,6 +346,21 @@ class TestWhole:
             code, _, err = run("verify", folder)
             assert code == 2
             assert re.match(rf"cannot run: .*manifest\.json is damaged: {told}", err)
+
+    @pytest.mark.parametrize("part", ["files", "examples"])
+    def test_a_manifest_that_claims_nothing_has_the_code_2(self, run, folder, part):
+        path = folder / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {part: {}}))
+        code, out, err = run("verify", folder)
+        assert (code, out) == (2, "")
+        assert err.endswith(f"manifest.json names no {part}\n")
+
+    def test_an_archive_with_two_files_of_one_name_has_the_code_2(self, run, folder):
+        path = zipped(folder)
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr("another/SA016.json", "{}")
+        told = "cannot run: examples.zip is damaged: ValueError: two files are called SA016.json\n"
+        assert run("verify", path) == (2, "", told)
 
 
 class TestGenerated:
