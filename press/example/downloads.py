@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import json
+import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -20,7 +21,7 @@ from press.site.library import FOLDER, build_wheel, install
 from selfattn_ref.worked_examples.__main__ import main
 
 ARCHIVE = "worked-examples.zip"
-VECTORS = "selfattn-vectors.zip"  # what `export` writes, and nothing else
+VECTORS = "selfattn-vectors.zip"  # what `export` writes, and nothing else but the license
 
 
 def write_files(app: Sphinx) -> None:
@@ -35,8 +36,10 @@ def write_files(app: Sphinx) -> None:
     listed = folder / "manifest.json"
     manifest = json.loads(listed.read_text("utf-8"))
 
+    terms = Path(shutil.copyfile(Path(__file__).parents[2] / "LICENSE", folder / "LICENSE.txt"))
+
     def pack(name: str, top: str) -> None:
-        files = [folder / one for one in (*manifest["files"], listed.name)]
+        files = [terms, *(folder / one for one in (*manifest["files"], listed.name))]
         archive(folder, files, folder / name, top)
 
     pack(VECTORS, "selfattn-vectors/")

@@ -22,7 +22,7 @@ from press.example.axes import heads
 from press.example.data import documents
 from press.example.sheets import of_example
 from press.example.trace import look_through
-from press.site.rights import TEXT
+from press.site.rights import CODE
 from press.site.theme import ROOT
 from selfattn_ref.worked_examples import load
 
@@ -122,7 +122,7 @@ def write_spreadsheet(name: str, path: Path) -> None:
         sheet.set_column(0, 0, 16)
         bold = book.add_format({"bold": True})
         sheet.write_string(0, 0, f"{name}: {data['title']}", bold)
-        sheet.write_string(1, 0, f"{load(name).citation} {TEXT.name}, {TEXT.address}")
+        sheet.write_string(1, 0, f"{load(name).citation} {CODE.name}, {CODE.address}")
         for block in listed:
             (rows, columns), top = block.heads, block.top
             sheet.write_string(top - 2, 0, block.name, bold)

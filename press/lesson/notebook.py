@@ -310,7 +310,8 @@ def install_cell(line: str) -> Any:
 
 def terms() -> str:
     """Say on which terms one may use a notebook."""
-    return f"Text and figures: [{TEXT.name}]({TEXT.address}). Code: [{CODE.name}]({CODE.address})."
+    text, code = (f"[{one.name}]({one.address})" for one in (TEXT, CODE))
+    return f"Text and figures: {text}. Code and data: {code}."
 
 
 def save(path: Path, cells: Sequence[Any], name: str) -> None:

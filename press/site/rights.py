@@ -27,4 +27,4 @@ TEXT = License(
 def on_paper(version: str, released: str) -> str:
     """Return what the first sheet of a page says at its foot."""
     edition = ", ".join(filter(None, (f"Version {version}", released)))
-    return f"{edition}. © {AUTHORS}. Text and figures: {TEXT.name}. Code: {CODE.name}."
+    return f"{edition}. © {AUTHORS}. Text and figures: {TEXT.name}. Code and data: {CODE.name}."

@@ -79,6 +79,7 @@ class TestFiles:
             main(["export", f"{tmp_path}"])
         with zipfile.ZipFile(folder / downloads.VECTORS) as files:
             held = {name: files.read(name) for name in files.namelist()}
+        assert held.pop("selfattn-vectors/LICENSE.txt") == Path("LICENSE").read_bytes()
         assert held == {
             f"selfattn-vectors/{path.name}": path.read_bytes() for path in tmp_path.iterdir()
         }

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import zipfile
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from press.example import downloads
 from press.example.data import documents
 from press.example.sheets import of_example
 from press.example.spreadsheet import write_spreadsheet, write_spreadsheets
+from press.site.rights import CODE
 from press.site.theme import ROOT
 from tests.support.spreadsheets import stored
 
@@ -41,6 +43,12 @@ def test_each_example_that_has_a_sheet_is_a_spreadsheet(held):
     assert [*held] == NAMES
     for name in documents(ROOT):
         assert (f"{name}.xlsx" in downloads.buttons(name)) == (name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_it_has_the_license_of_the_data(held, name):
+    with zipfile.ZipFile(held[name][0]) as files:
+        assert f" {CODE.name}, {CODE.address}<" in files.read("xl/sharedStrings.xml").decode()
 
 
 @pytest.mark.parametrize("name", NAMES)
