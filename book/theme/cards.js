@@ -38,12 +38,14 @@
   }
 
   function read() {
-    const said = new URLSearchParams(location.hash.slice(1));
+    const name = location.hash.slice(1), card = cards.find((one) => one.id === name), said = new URLSearchParams(name);
+    if (card && !card.hidden) return show(); // the address of a card leaves the choices as they are
     for (const select of selects) {
       select.value = said.get(select.name) || "";
       if (select.selectedIndex < 0) select.value = ""; // what nobody has
     }
     show();
+    card?.scrollIntoView();
   }
 
   function write() {
@@ -77,7 +79,8 @@
     pointed.textContent = "Point at a dot or press it; the arrow keys go from one to the next, and Enter opens the card.";
 
     const go = (i, j) => {
-      const row = Math.max(0, Math.min(rows.length - 1, i)), column = Math.max(0, Math.min(columns.length - 1, j));
+      const row = Math.max(0, Math.min(rows.length - 1, i)), shown = [...columns.keys()].filter((k) => !columns[k].matches(".out"));
+      const column = j < at[1] ? shown.findLast((k) => k <= j) ?? shown[0] : shown.find((k) => k >= j) ?? shown.at(-1);
       at = [row, column];
       const { slip } = columns[column].dataset, example = rows[row], x = middle(columns[column]), y = top + (row + 0.5) * high;
       cross.setAttribute("d", `M${left - 2} ${y}H${dots.viewBox.baseVal.width}M${x} ${top}v${rows.length * high}`);
@@ -97,7 +100,7 @@
     dots.addEventListener("click", place);
     dots.addEventListener("focus", () => go(...at));
     dots.addEventListener("keydown", (event) => {
-      const way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+      const way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0], Home: [0, -999], End: [0, 999], PageUp: [-10, 0], PageDown: [10, 0] }[event.key];
       if (!way && event.key !== "Enter") return;
       event.preventDefault();
       if (way) go(at[0] + way[0], at[1] + way[1]);

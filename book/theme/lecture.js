@@ -64,9 +64,9 @@ const bookLecture = (() => {
     else return;
     event.preventDefault();
   };
-  dialog.onclose = () => {
-    if (document.fullscreenElement) document.exitFullscreen();
+  dialog.onclose = async () => {
     putBack();
+    if (document.fullscreenElement) await document.exitFullscreen();
     main.querySelector("button.lecture").focus(); // an address may have opened it
   };
 

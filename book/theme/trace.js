@@ -22,7 +22,9 @@ const bookTrace = (() => {
       cells.forEach((row, i) => row.forEach((cell, j) => {
         cell.classList.add("entry");
         places.set(cell, [i, j]);
+        if (!cell.id) cell.id = `entry-${boxes.length}-${i}-${j}`;
       }));
+      element.setAttribute("aria-activedescendant", cells[0][0].id); // so that a screen reader leaves the arrow keys to us
       area.addEventListener("pointerover", (event) => {
         const [i, j] = place(event) ?? [];
         if (j !== undefined && event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j));
@@ -54,7 +56,7 @@ const bookTrace = (() => {
       cell.scrollIntoView({ block: "nearest" });
       pinned = true;
       this.show(i, j);
-      if (cell.id) history.replaceState(null, "", `#${cell.id}`);
+      if (!cell.id.startsWith("entry-")) history.replaceState(null, "", `#${cell.id}`);
     }
 
     show(i, j) {
@@ -72,6 +74,7 @@ const bookTrace = (() => {
       clear();
       const { element } = this, cell = this.cells[i][j];
       cell.classList.add("here");
+      element.setAttribute("aria-activedescendant", cell.id);
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
       const page = element.closest(".frame, body"); // a lecture covers the page
       (element.closest(".stage") || element.closest(".drawing, .table")).after(panel); // where the keys go next

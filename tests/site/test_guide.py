@@ -43,6 +43,19 @@ def test_the_arrow_keys_say_what_is_at_a_place(page: Any) -> None:
     assert page.evaluate("document.activeElement.closest('article').id") == slip
 
 
+def test_under_a_filter_the_arrow_keys_go_to_what_is_left(page: Any) -> None:
+    page.get_by_label("Part of attention").select_option("cap")
+    left = page.locator(".slip h3").filter(visible=True).all_inner_texts()
+    page.locator(".dots svg").focus()
+    slip = page.locator(".pointed a").last
+    for key, name in {"Home": left[0], "ArrowRight": left[1], "End": left[-1]}.items():
+        page.keyboard.press(key)
+        assert slip.inner_text() == name
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.closest('article').id") == left[-1]
+    assert page.locator(".slip h3").filter(visible=True).all_inner_texts() == left
+
+
 def test_a_filter_leaves_the_slips_of_a_part(page: Any) -> None:
     page.get_by_label("Part of attention").select_option("cap")
     left = page.locator(".slip h3").filter(visible=True).all_inner_texts()
