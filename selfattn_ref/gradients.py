@@ -302,7 +302,8 @@ def self_attention_vjp(
     -------
     d_x : ndarray, shape of x
         Gradient with respect to the sequence. A position that neither attends nor is attended to
-        gets zeros, and adds nothing to the other gradients, whatever it holds.
+        gets zeros if the projections are finite, and adds nothing to the other gradients,
+        whatever it holds.
     d_w_query : ndarray, shape of w_query
         Gradient with respect to that projection, added up over all sequences.
     d_w_key : ndarray, shape of w_key

@@ -81,8 +81,8 @@ def soft_cap(scores: npt.ArrayLike, cap: float) -> Array:
     Returns
     -------
     ndarray, shape of scores
-        Scores in [−cap, cap], with the cap rounded to their dtype, in the same order as before;
-        those much smaller than the cap hardly change.
+        Scores in [−cap, cap], with the cap rounded to their dtype, in the same order as before
+        up to rounding; those much smaller than the cap hardly change.
 
     Raises
     ------

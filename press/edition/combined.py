@@ -34,7 +34,8 @@ CLASSES = (
 CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
-UNBROKEN = 9  # lines of an output that stay on one sheet
+LISTED = 12  # steps of an example
+UNBROKEN = 13  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
@@ -163,6 +164,10 @@ def _strip(page: Page, below: int) -> None:
         (record,) = main.xpath(of_record)  # before what a sheet would end with
         for one in reversed(main.xpath(".//section[@id='derivation' or @id='origin']")):
             record.addnext(one)
+        if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
+            (said,) = main.xpath(".//section[@id='steps']/p[1]")
+            said.text += f" These are the first {LISTED}; {len(more)} more are on the site."
+            unwanted += more
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
     for element in unwanted:

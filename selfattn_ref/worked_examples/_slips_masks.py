@@ -40,7 +40,7 @@ def _mask_inverted(query: Array, key: Array, value: Array, **keywords: Any) -> A
 
 @_slip(
     "the mask hides queries instead of keys",
-    "Its axes are swapped: a padded query is hidden from all, a padded key from none.",
+    "Its axes are swapped.",
     "hyunwoongko/transformer/pull/40",
 )
 def _mask_transposed(query: Array, key: Array, value: Array, **keywords: Any) -> Array:

@@ -189,6 +189,21 @@ class TestFiles:
                     assert (axis.labels is not None) == (axis.name in entry.get("labels", {}))
                     assert axis.labels is None or len(axis.labels) == size, (key, axis)
 
+    @EVERY_EXAMPLE
+    def test_queries_are_rows_and_keys_columns_and_a_root_is_that_of_their_width(self, name):
+        held = DOCUMENTS[name]["inputs"] | DOCUMENTS[name]["expected"]
+        of = {
+            role: [entry for entry in held.values() if entry.get("role") == role]
+            for role in ("score", "weight", "key")
+        }
+        for entry in of["score"] + of["weight"]:
+            if "query" in entry["axes"]:
+                assert entry["axes"][-2:] == ["query", "key"]
+        widths = {documents.shape(one["value"])[-1] for one in of["key"] if len(one["axes"]) > 1}
+        for entry in held.values() if widths else ():
+            roots = re.findall(r"divided by √(\d+)", entry["description"])
+            assert {int(root) for root in roots} <= widths
+
     @pytest.mark.parametrize(
         "name, key, labels",
         [

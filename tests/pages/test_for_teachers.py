@@ -122,3 +122,6 @@ def test_a_link_to_a_lecture_names_a_lesson_of_the_first_reading():
     assert len(linked) > 5
     for name in linked:
         assert re.search(r"^paths:.* first\b", (BOOK / f"{name}.md").read_text("utf-8"), re.M), name
+    slides = re.findall(r'lecture=(\d+)">(?:slides? )?(\d+)', TEXT)
+    assert len(slides) > 3
+    assert all(to == said for to, said in slides)

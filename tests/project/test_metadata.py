@@ -15,6 +15,7 @@ from pygments.token import Comment, String
 
 import selfattn_ref
 from press.site import commit, rights
+from selfattn_ref.worked_examples import calls
 from tests.pages.sources import BOOK, ROOT
 
 VERSION = selfattn_ref.__version__
@@ -258,3 +259,15 @@ def test_a_browser_keeps_what_the_page_on_hosting_says_and_no_cookie():
     assert not any("document.cookie" in code or "indexedDB" in code for code in scripts)
     for what in kept.values():
         assert what in text("book/reference/hosting.md")
+
+
+class TestReadme:
+    @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+    def test_a_link_to_a_file_leads_to_one(self, name):
+        links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text(name))
+        assert [link for link in links if not (ROOT / link).exists()] == []
+
+    def test_it_asks_for_functions_that_are_called(self):
+        named = re.findall(r"--function (\w+)", text("README.md"))
+        assert named
+        assert all(calls(name) for name in named)  # or it is an error
