@@ -34,7 +34,7 @@ CLASSES = (
 CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
-LISTED = 12  # steps of an example
+LISTED = 24  # steps of an example
 UNBROKEN = 13  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -389,7 +389,7 @@ def _legend(volume: str, base: str) -> str:
     site = f"the site of the book, {base}" if base else "the site of the book, files for a browser"
     return (
         f"After a reference, p. 7 is a page of this volume and {number} 7 one of volume {number},"
-        f" {name}. What answers to a press does so in {site}: each such figure says where."
+        f" {name}. Interactive figures run on {site}; each says where."
     )
 
 
