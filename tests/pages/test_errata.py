@@ -29,6 +29,9 @@ def named(entry):
 @ENTRIES
 def test_an_erratum_is_mended_and_stays_so(entry):
     assert entry["old"] not in words_of(PAGES[entry["page"]].read_text("utf-8"))
+    if entry.get("test", "").startswith("tests/theorems/"):  # of a statement that the page has
+        label = named(entry)[0].__doc__.partition(":")[0]
+        assert label in PAGES[entry["page"]].read_text("utf-8")
     edition, newest = (tuple(map(int, v.split("."))) for v in (entry["edition"], __version__))
     assert edition <= newest
     if "without" in entry:  # in which the claim fails, as its test requires
