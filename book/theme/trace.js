@@ -18,24 +18,15 @@ const bookTrace = (() => {
       element.tabIndex = 0;
       element.setAttribute("role", element.localName === "table" ? "grid" : "application"); // the arrow keys are its own
       element.classList.add("traces");
-      const area = element.ownerSVGElement ?? element, places = new Map(), place = ({ target }) => places.get(target.closest(".entry"));
       cells.forEach((row, i) => row.forEach((cell, j) => {
         cell.classList.add("entry");
-        places.set(cell, [i, j]);
-        if (!cell.id) cell.id = `entry-${boxes.length}-${i}-${j}`;
+        cell.addEventListener("pointerenter", (event) => { if (event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j)); });
+        cell.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
+        cell.addEventListener("click", () => {
+          if (pinned && cell.matches(".here")) hide();
+          else this.pin(i, j);
+        });
       }));
-      element.setAttribute("aria-activedescendant", cells[0][0].id); // so that a screen reader leaves the arrow keys to us
-      area.addEventListener("pointerover", (event) => {
-        const [i, j] = place(event) ?? [];
-        if (j !== undefined && event.pointerType === "mouse" && !pinned) wait(() => this.show(i, j));
-      });
-      area.addEventListener("pointerout", (event) => { if (place(event) && !pinned) wait(hide); });
-      area.addEventListener("click", (event) => {
-        const [i, j] = place(event) ?? [], again = pinned && now === this && this.i === i && this.j === j;
-        if (j === undefined) return;
-        hide();
-        if (!again) this.pin(i, j);
-      });
       element.addEventListener("keydown", (event) => {
         const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], End: [0, 999], Home: [0, -999] }[event.key];
         if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
@@ -56,7 +47,7 @@ const bookTrace = (() => {
       cell.scrollIntoView({ block: "nearest" });
       pinned = true;
       this.show(i, j);
-      if (!cell.id.startsWith("entry-")) history.replaceState(null, "", `#${cell.id}`);
+      if (cell.id) history.replaceState(null, "", `#${cell.id}`);
     }
 
     show(i, j) {
@@ -74,15 +65,14 @@ const bookTrace = (() => {
       clear();
       const { element } = this, cell = this.cells[i][j];
       cell.classList.add("here");
-      element.setAttribute("aria-activedescendant", cell.id);
       for (const [lit, look] of [[from, "lit"], [next, "after"]]) for (const one of lit) this.light(one, look);
       const page = element.closest(".frame, body"); // a lecture covers the page
       (element.closest(".stage") || element.closest(".drawing, .table")).after(panel); // where the keys go next
       if (spoken.parentNode !== page) page.append(spoken);
       panel.hidden = false;
-      const heads = [cell.parentNode.querySelector("th"), element.tHead?.rows[0].cells[cell.cellIndex]];
-      const names = heads.map((one) => one?.textContent || "").filter((name) => !title.includes(name));
-      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ").replaceAll("<sup>", " to the power <sup>");
+      const names = [cell.parentNode.querySelector("th"), element.tHead?.rows[0].cells[cell.cellIndex]]
+        .map((one) => one?.textContent).filter((name) => name && !title.includes(name));
+      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ").replaceAll("<sup>", " to the power ");
       this.put();
     }
 
@@ -156,12 +146,13 @@ const bookTrace = (() => {
 
   // The numbers of a drawing stand on rectangles; those are its entries.
   function drawn(drawing, svg, panels) {
-    const place = (one) => ["x", "y", "width", "height"].map((name) => Number(one.getAttribute(name)));
-    const texts = [...svg.querySelectorAll("text.cell")], rects = [...svg.querySelectorAll("rect")], places = rects.map(place);
-    const under = (text) => {
-      const [x, y] = place(text);
-      return rects[places.findIndex(([left, top, wide, high]) => left <= x && x <= left + wide && top <= y && y <= top + high)];
-    };
+    const texts = [...svg.querySelectorAll("text.cell")], rects = [...svg.querySelectorAll("rect")];
+    // Each is read once: there are many of both.
+    const place = (one) => one.at ??= ["x", "y", "width", "height"].map((name) => Number(one.getAttribute(name)));
+    const under = (text) => rects.find((rect) => {
+      const [[x, y], [left, top, wide, high]] = [text, rect].map(place);
+      return left <= x && x <= left + wide && top <= y && y <= top + high;
+    });
     drawing.setAttribute("role", "group");
     svg.removeAttribute("aria-hidden");
     svg.append(make("g", { "aria-hidden": "true" }, [...svg.childNodes]));
@@ -193,7 +184,7 @@ const bookTrace = (() => {
     addEventListener("click", (event) => { if (now && !event.target.closest(".entry, .trace")) hide(); });
     panel.addEventListener("pointerenter", () => clearTimeout(later));
     panel.addEventListener("pointerleave", () => { if (!pinned) wait(hide); });
-    addEventListener("scroll", () => { if (now && !pinned) hide(); else if (now) now.put(); }, { passive: true });
+    addEventListener("scroll", () => { if (pinned) now?.put(); else if (now) hide(); }, { passive: true });
   }
 
   begin();
