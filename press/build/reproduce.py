@@ -1,10 +1,11 @@
 """Prove that the same sources give the same bytes: `make reproduce`.
 
 Two copies of what the build reads, with nothing built, become books under conditions that differ
-in all that must not matter: the folder, the home, the day, the locale, the seed of hashes, the
-mask of new files, the number of cores, and what the processor is said to be able to, so that the
-last digits of its results differ. Then every file of the two is compared: the site with its
-notebooks and archives; and, but for `--no-pdf`, the PDFs and what a release attaches.
+in all that must not matter: the folder, the home, where packages are installed, the local day, the
+locale, the seed of hashes, the mask of new files, the cores that they may use, and what the
+processor is said to be able to, so that the last digits of its results differ. Then every file of
+the two is compared: the site with its notebooks and archives; and, but for `--no-pdf`, the PDFs and
+what a release attaches.
 """
 
 import os
@@ -28,7 +29,7 @@ OLDER = {  # as if on a processor of 2004
     "OPENBLAS_CORETYPE": {"x86_64": "Prescott", "aarch64": "ARMV8"}.get(platform.machine(), ""),
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F",
 }
-# The clocks of the two never show the same day.
+# The local clocks of the two never show the same day.
 CONDITIONS = (
     {"TZ": "A+12", "LC_ALL": "C", "PYTHONHASHSEED": "1"},
     {"TZ": "B-14", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "4242", **OLDER},
@@ -50,10 +51,13 @@ def make(number: int, with_pdf: bool) -> Path:
         if number and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
 
-    steps = [(sys.executable, "-m", "press", "build")]
+    installed = folder.with_name(f"environment {number}")
+    shutil.copytree(sys.prefix, installed, symlinks=True, copy_function=os.link)
+    python = f"{installed / Path(sys.executable).relative_to(sys.prefix)}"
+    steps = [(python, "-m", "press", "build")]
     if with_pdf:
         steps += [(f"{BROWSER}", "-m", "press", step) for step in ("pdf", "site")]
-        steps += [(sys.executable, "-m", "press", "release")]
+        steps += [(python, "-m", "press", "release")]
     for step in steps:
         started = time.monotonic()
         subprocess.run(step, cwd=folder, env=environment, check=True, preexec_fn=confine)

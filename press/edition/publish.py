@@ -4,9 +4,9 @@
 
 Each archive is the site of a release, with its SHA256SUMS beside it. OUT gets /v1.0/ for each of
 them (of several 1.0.x the last), /latest/ for the newest, and for each address without a version a
-page that leads to the newest; what is no page is there itself. No page of a site is changed: which
-versions there are, and which of its pages each of them lacks, stands in one script of each,
-_static/versions.js.
+page that leads to the newest; what is no page is there itself, and so is the wheel of each archive.
+No page of a site is changed: which versions there are, and which of its pages each of them lacks,
+stands in one script of each, _static/versions.js.
 """
 
 import hashlib
@@ -61,6 +61,9 @@ def publish(archives: list[Path], out: Path) -> list[str]:
             target = out / path.relative_to(out / "latest")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+    for path in archives:  # a notebook names the wheel of its version
+        with ZipFile(path) as zipped:
+            zipped.extractall(out, [name for name in zipped.namelist() if name.endswith(".whl")])
     (out / "lead.js").write_text(LEAD, encoding="utf-8")
     # Not a page that leads on: a host shows it at any address, however deep.
     if (nowhere := out / "latest" / NOWHERE).is_file():

@@ -44,6 +44,7 @@ def use_theme(app: Sphinx, config: Config) -> None:
     config.html_theme_path = ["book"]
     options = config.html_theme_options
     config.html_theme_options = {name: options[name] for name in options if name in OPTIONS}
+    config.templates_path = []  # where a theme is installed: .buildinfo would tell it
     seams.disconnect(app, UNUSED)
 
 

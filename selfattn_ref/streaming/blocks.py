@@ -77,7 +77,8 @@ def streaming_attention(
     -------
     ndarray, shape (..., Tq, d_v)
         What `scaled_dot_product_attention` returns, up to rounding, edge cases and dtypes
-        included.
+        included. Where products of a query and a key overflow to both signs, a score may be NaN in
+        one and infinite in the other.
 
     Raises
     ------

@@ -32,6 +32,7 @@ def versions(folder: Path, *names: str) -> list[Path]:
         (site / f"new-in-{name}.html").write_text("<title>New</title>")
         (site / "examples").mkdir()
         (site / "examples/SA001.json").write_text("{}")
+        (site / f"examples/selfattn_ref-{name}-py3-none-any.whl").write_text(name)
         (site / "_static").mkdir()
         (site / "_static/versions.js").write_text("")
         found.append(release(site, folder / name / "release", name)[0])
@@ -64,6 +65,8 @@ def test_versions_stand_side_by_side(tmp_path: Path) -> None:
     archives = versions(tmp_path, "1.0.0", "1.1.0", "1.0.2", "0.9.1")
     assert publish(archives, out) == ["1.1", "1.0", "0.9"]
     assert "1.0.2" in (out / "v1.0/causal/masking.html").read_text()
+    wheels = {path.read_text() for path in (out / "examples").glob("*.whl")}
+    assert wheels == {"1.0.0", "1.1.0", "1.0.2", "0.9.1"}  # of patches, too
     assert (out / "latest/index.html").read_text() == (out / "v1.1/index.html").read_text()
     told = (out / "v1.0/_static/versions.js").read_text()
     assert '"here": "1.0", "all": ["1.1", "1.0", "0.9"]' in told

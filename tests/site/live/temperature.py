@@ -10,7 +10,7 @@ def expected(state, data):
     scaled = scores * at if data["inverse"] else scores / at
     weights = softmax(scaled)
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    found = {"weights": weights, "entropy": -(weights * logs).sum(axis=-1)}
+    found = {"weights": weights, "entropy": -(weights * logs).sum(axis=-1), "found": []}
     if data["values"]:  # keys of which one number is 1 have the scores of the query
         one = np.eye(scores.shape[-1])
         found["found"] = scaled_dot_product_attention(scaled, one, data["values"], scale=1)

@@ -13,7 +13,10 @@ def expected(state, data):
         for who, place in enumerate("ij")
     )
     asks, found = query[0] + 1j * query[1], key[0] + 1j * key[1]
+    turned = np.angle(np.stack([asks, found], -1))
+    turns = np.angle(hands @ [1, 1j]) + np.outer(frequencies, [state["i"], state["j"]])
     return {
+        "angles": turned + 2 * np.pi * np.round((turns - turned) / (2 * np.pi)),  # how often round
         "lengths": np.stack([abs(asks), abs(found)], -1),
         "apart": np.degrees(np.angle(asks * found.conj())),
         "parts": (query * key).sum(axis=0),
