@@ -203,6 +203,9 @@ def _strip(page: Page, below: int) -> None:
         foot = max(float(y) for y in column.xpath("../text/@y"))
         column.append(column.makeelement("text", y=f"{foot - 19.5:g}"))
         column[-1].text = column.get("data-slip")
+    for said in main.iter("p"):
+        if said.text_content().rstrip().endswith(":"):
+            said.classes.add("leads")  # to what follows
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
 
@@ -314,9 +317,9 @@ def _take_solutions(page: Page) -> Page | None:
         solution.tag = "section"
         solution.set("id", f"{label}-solution")
         solution.set("class", "solution")
-        solution.insert(0, E.H3(name, E.SMALL("page ", _at(label)), {"aria-level": "3"}))
+        solution.insert(0, E.H3(name, E.SMALL("p.\u00a0", _at(label)), {"aria-level": "3"}))
         taken.append(solution)
-        asked.append(E.P("Solution: page ", _at(f"{label}-solution"), {"class": "to-solution"}))
+        asked.append(E.P("Solution: p.\u00a0", _at(f"{label}-solution"), {"class": "to-solution"}))
     return Page(f"solutions/{page.path}", taken) if len(taken) > 1 else None
 
 

@@ -57,7 +57,7 @@ CUT = """() => {
   const edge = document.body.getBoundingClientRect().right + 10;
   const cut = (one) => one.getBoundingClientRect().right > edge ||
     (getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1);
-  return [...document.querySelectorAll("article *:not(svg *, math *)")]
+  return [...document.querySelectorAll("article:not(:has(.poster)) *:not(svg *, math *)")]
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""

@@ -17,6 +17,7 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
     places, index = dict(terms(chapters[:-1])), chapters[-1]
     ids = [name for chapter in chapters for name in chapter.xpath("descendant-or-self::*/@id")]
     order = {name: place for place, name in enumerate(ids)}
+    authors: list[Element] = []
     for entry in reversed(index.xpath(".//ul[@class='entries']//li")):
         links, below = entry.findall("a"), entry.findall("ul[li]")
         own = {link.get("href").removeprefix("#") for link in links} & order.keys()
@@ -24,6 +25,8 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
             entry.drop_tree()
             continue
         found = own.union(*(places.get(name, []) for name in own))
+        if entry.xpath("a[contains(@href, 'cited-')]"):
+            authors.insert(0, entry)
         entry.text = entry.attrib.pop("title")
         entry[:] = []
         for name in sorted(found, key=order.__getitem__):
@@ -32,11 +35,30 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
                 sheet.classes.add("defined")
             entry.append(sheet)
         entry.extend(below)
+    for author in authors:
+        author.drop_tree()
     for entries in index.xpath(".//ul[@class='entries'][not(li)]"):
         entries.getprevious().drop_tree()
         entries.drop_tree()
-    if index.find_class("defined"):
-        index.find(".//h1").addnext(E.P("A number in italics is a page of the glossary."))
+    italics = "A number in italics is a page of the glossary."
+    said = E.P(italics if GLOSSARY in order else "Terms are in the index of volume I.")
+    index.find(".//h1").addnext(said)
+    for title, listed in (("Examples by topic", topics(chapters, at)), ("Authors", authors)):
+        if listed:
+            name = title.lower().replace(" ", "-")
+            said.append(E.SPAN(f" {title}: p.\u00a0", at(name), "."))
+            index.append(E.H2(title, {"id": name, "class": "listed"}))
+            index.append(E.UL(*listed, {"class": "entries"}))
+
+
+def topics(chapters: Sequence[Element], at: Callable[[str], Element]) -> list[Element]:
+    """Return an entry for each topic of the examples."""
+    found: dict[str, list[str]] = {}
+    for chapter in chapters:
+        for listed in chapter.xpath(".//dt[.='Topics']/following-sibling::dd[1]"):
+            for topic in listed.text_content().split(","):
+                found.setdefault(topic.strip(), []).append(chapter.get("id"))
+    return [E.LI(topic, *map(at, found[topic])) for topic in sorted(found)]
 
 
 def terms(chapters: Sequence[Element]) -> Iterator[tuple[str, list[str]]]:

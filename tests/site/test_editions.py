@@ -172,6 +172,35 @@ class TestPdf:
         assert len(labeled) > 20
         assert [len(sheets(one)) for one in labeled] == [1] * len(labeled)
 
+    def test_no_paragraph_is_parted(self, pdf):
+        paragraphs = [one for one in tags(pdf.Root.StructTreeRoot) if one.S == "/P"]
+        assert len(paragraphs) > 100
+        assert {len(sheets(one)) for one in paragraphs} <= {0, 1}
+
+    def test_what_ends_with_a_colon_stays_with_what_follows(self, sheet):
+        leads = sheet.locator("p.leads")
+        assert leads.count() > 5
+        assert all(text.strip().endswith(":") for text in leads.all_text_contents())
+        breaks = sheet.locator("main figure").first.evaluate("""figure => {
+          const lead = document.createElement("p");
+          lead.className = "leads";
+          figure.before(lead);
+          const found = getComputedStyle(lead).breakAfter;
+          lead.remove();
+          return found;
+        }""")
+        assert breaks == "avoid"
+
+    def test_the_poster_has_a_sheet_that_lies(self, second):
+        poster = places(second)["reference/handouts/poster"]
+        lying = [
+            number
+            for number, page in enumerate(second.pages, start=1)
+            if page.mediabox[2] > page.mediabox[3]
+        ]
+        assert lying == [poster]
+        assert second.pages[poster - 1].mediabox[2] == second.pages[0].mediabox[3]
+
     def test_labels_are_those_of_the_web(self, pdf):
         names = places(pdf)
         main = page_of_site(LESSON).find(".//main")
@@ -223,6 +252,13 @@ class TestPdf:
         assert entry.locator(".defined").inner_text() == str(names["term-causal-mask"])
         assert sheet.locator(".entries", has_text="causal_mask()").count() == 0
         assert made[1]["examples"].locator(".entries", has_text="causal mask").count() == 0
+
+    def test_authors_and_topics_of_examples_have_lists_of_their_own(self, second, sheet, made):
+        for entries in (".entries", "#authors + .entries"):
+            assert sheet.locator(f"{entries} > li", has_text="Vaswani, Ashish").count() == 1
+        topics = made[1]["examples"].locator("#examples-by-topic + .entries li")
+        (example,) = {str(places(second)["SA021"])}
+        assert topics.all_inner_texts() == [f"masking{example}", f"softmax{example}"]
 
     def test_the_index_names_a_sheet_once_and_in_order(self, sheet):
         entries = sheet.locator(".entries li").evaluate_all("""entries => entries.map((one) =>
