@@ -501,6 +501,25 @@ def test_a_short_number_is_heard_with_the_head_of_its_column(opened):
     assert re.match(r"(score −?\d+, share [.\d]+(, |\. )){4}divided by √23", written)
 
 
+def test_of_numbers_without_a_name_all_are_heard(opened):
+    page = opened("walk")
+    for d in (23, 64):  # some shares are 0.00 and stay so
+        heard = hear(page, "walk", {"d": d})
+        sets = heard["spoken"].split("scores as they are: ")[1].split(f". divided by √{d}: ")
+        assert [one.count("score ") for one in sets] == [one.count("share ") for one in sets]
+        assert sets[0].count("share ") == 4
+
+
+def test_two_groups_of_bars_are_heard_with_their_names(opened):
+    page = opened("temperature", path=SITE / "analogies/retrieval.html")
+    spoken = hear(page, "temperature", {"at": 4.5})["spoken"]
+    groups = re.search(r"looking for alex: (.*?)\. looking for alec: (.*?)\. ", spoken).groups()
+    for group in groups:
+        assert sorted(re.findall(r"[a-z]+", group)) == ["alex", "alexa", "max", "zoe"]
+        assert sum(map(float, re.findall(r"0\.\d\d", group))) == pytest.approx(1, abs=0.021)
+    assert groups[0] != groups[1]
+
+
 def test_that_nothing_changes_is_heard_and_then_no_more(opened):
     page = opened("three_measures")
     spoken = hear(page, "three_measures", {"measure": "dot"})["spoken"]
