@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from press.build.book import SITE
+from press.build.check_html import parsed
 from press.build.server import transfer_size
 from press.measure.access import TAGS, axe
 
@@ -276,6 +277,17 @@ class TestFigure:
         assert root.locator(".says").is_visible()
         assert not root.locator(".controls").is_visible()
         assert not root.locator("[tabindex]").count()
+
+    def test_a_grip_is_heard_without_the_whole_description(self, name, opened):
+        for path, place in everywhere(name):
+            alt = parsed(path).xpath(f"(//*[@data-live='{name}'])[{place + 1}]//*[@role='img']")
+            picture = root_of(opened(name, path=path), name, place).locator(".picture")
+            assert picture.get_attribute("role") is picture.get_attribute("aria-label") is None
+            tree = picture.aria_snapshot()
+            assert "- img" not in tree  # whose parts would be none
+            if name != "which_word":  # where it would tell the answer
+                whole = picture.locator("p.unseen").inner_text()
+                assert whole == "At the start: " + alt[0].get("aria-label")
 
     def test_the_arrow_keys_move_it(self, name, opened):
         for path, place in everywhere(name):
