@@ -29,7 +29,7 @@ const bookEntries = (() => {
   const ofKeys = (array) => /^(key|value)$/.test(array);
   const times = (x, y) => (x === 1 ? y : `${inner(x)} × ${y}`);
 
-  return class {
+  return Object.assign(class {
     // Take what Python says of a sheet.
     constructor(facts) {
       Object.assign(this, facts);
@@ -40,10 +40,6 @@ const bookEntries = (() => {
       this.at = null;
       this.heads = [this];
     }
-
-    static shown = shown;
-
-    static exactly = exactly;
 
     // What heads add is added up.
     total() {
@@ -209,5 +205,5 @@ const bookEntries = (() => {
       const call = slip ? `SLIPS["${slip}"]` : "scaled_dot_product_attention", all = [...["query", "key", "value"].map(of), ...named, ...also];
       return [...lines, `print(${call}(${all.join(", ")})${given.w_output ? " @ w_output" : ""})`, ""].join("\n");
     }
-  };
+  }, { shown, exactly });
 })();

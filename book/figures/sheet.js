@@ -43,7 +43,7 @@ const bookSheet = (() => {
     }
 
     controls() {
-      this.said = make("p", { class: "said", role: "status" }, make("span", { class: "hint" }, "Press a number", make("span", { class: "keys" }, ", or go to it with the arrow keys,"), " to see how it was computed.", make("span", {}, ` ${Object.keys(this.given).filter((name) => name !== "mask").map((name) => this.sign([name])).join(", ")} can be changed.`)));
+      this.said = make("p", { class: "said", role: "status" }, make("span", { class: "hint" }, "Press a number", make("span", { class: "keys" }, ", or go to it with the arrow keys,"), ` to see how it was computed. ${Object.keys(this.given).filter((name) => name !== "mask").map((name) => this.sign([name])).join(", ")} can be changed.`));
       this.steps = make("p", { class: "steps buttons" });
       this.slipButtons = Object.keys(this.slips).map((slip) => button(slip, () => this.change({ slip: this.state.slip === slip ? "" : slip }), { "data-slip": slip, title: this.slips[slip][0] }));
       this.own = button("the right rule", () => this.change({ slip: "" }), { "data-slip": "" });
@@ -66,7 +66,7 @@ const bookSheet = (() => {
         const weights = this.result.weights[this.asks], most = weights.indexOf(Math.max(...weights));
         this.root.classList.replace("asks", "asked");
         this.press(this.cell(["weights", this.asks, j]), true);
-        this.spoken.textContent = `You pressed ${this.columns[j]}, ${most === j ? "and" : "but"} ${word} listens most to ${most === this.asks ? "itself" : this.columns[most]}, with ${shown(weights[most])}.`;
+        this.said.prepend(`You pressed ${this.columns[j]}, ${most === j ? "and" : "but"} ${word} listens most to ${most === this.asks ? "itself" : this.columns[most]}, with ${shown(weights[most])}. `); // first
       };
       this.root.classList.add("asks");
       this.said.textContent = `Whom will ${word} listen to most?`;
@@ -94,7 +94,7 @@ const bookSheet = (() => {
         event.target.onchange = null; // what was typed is not taken
         this.press(this.cell(this.at), true);
       }
-      const cell = event.target.closest?.("td[data-at]"), way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+      const cell = event.target.closest("td[data-at]"), way = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
       if (!cell || (!way && event.key !== "Enter" && event.key !== " ")) return;
       event.preventDefault();
       if (!way) {
@@ -129,11 +129,11 @@ const bookSheet = (() => {
       const changed = [...this.rows.keys()].filter((i) => String(this.before.weights[i]) + this.before.output[i] !== String(this.result.weights[i]) + this.result.output[i]);
       const own = this.at && this.row(this.at, "query"), i = changed.includes(own) ? own : changed[0] ?? own, name = !state.slip && this.rows[i];
       const weights = name && this.result.weights[i].map((x, j) => `${this.columns[j]} ${x === null ? "hidden" : exactly(x)}`).join(", ");
-      this.spoken.textContent = name ? `${name} listens to ${weights}; it hears ${this.result.output[i].map(exactly).join(", ")}.` : "";
+      this.spoken.textContent = name ? `${name} listens to ${weights}; it hears ${this.result.output[i].map(exactly).join(", ")}. Changed rows: ${changed.map((k) => this.rows[k]).join(", ") || "none"}.` : "";
     }
 
     set(array, i, j, value) {
-      const given = structuredClone(this.state.given);
+      const { given } = structuredClone(this.state);
       this.enter(given, array, i, j, value);
       this.change({ given });
     }
@@ -183,7 +183,8 @@ const bookSheet = (() => {
     tell() {
       const { slip } = this.state, held = [...this.steps.querySelectorAll("button, input")].indexOf(document.activeElement);
       const [effect, caught] = this.slips[slip] || [], { length } = this.root.querySelectorAll(".bad");
-      this.wrong.innerHTML = slip && `<b>${slip}</b>: ${effect}. ${length} numbers differ, by up to ${exactly(this.widest)}. ${this.holds()} ${caught} worked examples catch it.`;
+      const wrong = slip && `<b>${slip}</b>: ${effect}. ${length} numbers differ, by up to ${exactly(this.widest)}. ${this.holds()} ${caught} worked examples catch it.`;
+      if (wrong !== this.warned) this.wrong.innerHTML = this.warned = wrong; // or it would be spoken again
       const asks = this.root.matches(".asks");
       if (!asks) this.steps.replaceChildren();
       if (!this.at) return;
@@ -226,9 +227,10 @@ const bookSheet = (() => {
       const known = (name) => (Object.hasOwn(this.slips, name) ? name : "");
       const named = this.id === "sheet" ? known(id) : ""; // as in SA016/#not-scaled
       if (!named && (id !== this.id || !text)) return;
-      const state = { ...structuredClone(this.start), slip: named || known(query.get("slip")) };
+      const state = structuredClone(this.start);
+      state.slip = named || known(query.get("slip"));
       const number = (word) => (word?.trim() && isFinite(word) ? Number(word) : null), scale = number(query.get("scale"));
-      if (scale !== null) state.options = { ...state.options, scale };
+      if (scale !== null) state.options.scale = scale;
       for (const [key, word] of query) {
         const [name, i, j] = key.split("."), value = number(word), rows = this.right[name === "mask" ? "scores" : name];
         if (value === null || !(Object.hasOwn(this.given, name) || name === "mask") || rows?.[i]?.[j] === undefined) continue;

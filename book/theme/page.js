@@ -27,10 +27,9 @@ const bookPage = {
   // What scrolls sideways is a stop for the keyboard and says what it is. It is measured after a layout, which forces none.
   boxes: new ResizeObserver((changes) => {
     for (const [box, wide] of changes.map(({ target }) => [target, target.scrollWidth > target.clientWidth])) {
-      const { tagName, className } = box, own = { tabindex: 0 };
-      if (tagName === "PRE" || className === "table") Object.assign(own, { role: "group", "aria-label": tagName === "PRE" ? "Code" : "Table" });
-      for (const name in own) {
-        if (wide) box.setAttribute(name, own[name]);
+      const label = box.matches("pre") ? "Code" : box.matches(".table") && "Table";
+      for (const [name, value] of [["tabindex", 0], ...(label ? [["role", "group"], ["aria-label", label]] : [])]) {
+        if (wide) box.setAttribute(name, value);
         else box.removeAttribute(name);
       }
     }

@@ -308,7 +308,8 @@ const bookSearch = (() => {
   function tell(text) {
     box.told.textContent = text;
     clearTimeout(later);
-    later = setTimeout(() => { box.spoken.textContent = text; }, 800);
+    const first = box.list.querySelector("b");
+    later = setTimeout(() => { box.spoken.textContent = text + (first ? ` First: ${first.textContent}` : ""); }, 800);
   }
 
   function show() {

@@ -15,8 +15,11 @@ const bookTrace = (() => {
     constructor(element, [example, of], cells, at) {
       Object.assign(this, { element, example, of, cells, at, i: 0, j: 0 });
       boxes.push(this);
-      element.tabIndex = 0;
-      element.setAttribute("role", element.localName === "table" ? "grid" : "application"); // the arrow keys are its own
+      // The arrow keys are its own: screen readers leave them to the cell of a grid, and to an application.
+      const grid = element.localName === "table";
+      element.setAttribute("role", grid ? "grid" : "application");
+      this.stop = grid ? cells[0][0] : element;
+      this.stop.tabIndex = 0;
       element.classList.add("traces");
       cells.forEach((row, i) => row.forEach((cell, j) => {
         cell.classList.add("entry");
@@ -29,7 +32,7 @@ const bookTrace = (() => {
       }));
       element.addEventListener("keydown", (event) => {
         const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], End: [0, 999], Home: [0, -999] }[event.key];
-        if (event.target !== element || (!way && event.key !== "Enter" && event.key !== " ")) return;
+        if (event.target !== this.stop || (!way && event.key !== "Enter" && event.key !== " ")) return;
         event.preventDefault();
         const [down, right] = (now === this && way) || [0, 0]; // the first key shows where one is
         this.whole = !way; // Enter says every line
@@ -43,7 +46,12 @@ const bookTrace = (() => {
     // Keep a step open. On the page of its example, it is what the address names.
     pin(i, j) {
       const cell = this.cells[i][j];
-      this.element.focus({ preventScroll: true });
+      if (this.stop !== this.element) {
+        this.stop.tabIndex = -1;
+        this.stop = cell;
+        cell.tabIndex = 0;
+      }
+      this.stop.focus({ preventScroll: true });
       cell.scrollIntoView({ block: "nearest" });
       pinned = true;
       this.show(i, j);
@@ -70,9 +78,7 @@ const bookTrace = (() => {
       (element.closest(".stage") || element.closest(".drawing, .table")).after(panel); // where the keys go next
       if (spoken.parentNode !== page) page.append(spoken);
       panel.hidden = false;
-      const names = [cell.parentNode.querySelector("th"), element.tHead?.rows[0].cells[cell.cellIndex]]
-        .map((one) => one?.textContent).filter((name) => name && !title.includes(name));
-      spoken.innerHTML = [...names, title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ").replaceAll("<sup>", " to the power ");
+      spoken.innerHTML = [title, ...(this.whole ? [...lines, uses] : lines.slice(-1))].join(". ").replaceAll("<sup>", " to the power ");
       this.put();
     }
 
@@ -124,10 +130,10 @@ const bookTrace = (() => {
   }
 
   // Where the keys go on: in the panel, or in what it belongs to; nor does a lecture close it.
-  function leave({ relatedTarget: to }) { if (!panel.contains(to) && to !== now?.element && !to?.matches(".stage")) hide(); }
+  function leave({ relatedTarget: to }) { if (!panel.contains(to) && to !== now?.stop && !to?.matches(".stage")) hide(); }
 
   function close() {
-    if (panel.contains(document.activeElement)) now.element.focus({ preventScroll: true });
+    if (panel.contains(document.activeElement)) now.stop.focus({ preventScroll: true });
     hide();
   }
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from press.build.book import SITE
+from press.build.check_html import parsed
 from press.build.server import transfer_size
 from press.measure.access import TAGS, axe
 
@@ -282,6 +283,17 @@ class TestFigure:
         assert not root.locator(".controls").is_visible()
         assert not root.locator("[tabindex]").count()
 
+    def test_a_grip_is_heard_without_the_whole_description(self, name, opened):
+        for path, place in everywhere(name):
+            alt = parsed(path).xpath(f"(//*[@data-live='{name}'])[{place + 1}]//*[@role='img']")
+            picture = root_of(opened(name, path=path), name, place).locator(".picture")
+            assert picture.get_attribute("role") is picture.get_attribute("aria-label") is None
+            tree = picture.aria_snapshot()
+            assert "- img" not in tree  # whose parts would be none
+            if name != "which_word":  # where it would tell the answer
+                whole = picture.locator("p.unseen").inner_text()
+                assert whole == "At the start: " + alt[0].get("aria-label")
+
     def test_the_arrow_keys_move_it(self, name, opened):
         for path, place in everywhere(name):
             page = opened(name, path=path)
@@ -504,6 +516,25 @@ def test_a_short_number_is_heard_with_the_head_of_its_column(opened):
     page = opened("walk")
     written = hear(page, "walk", {"d": 23})["written"].split("scores as they are: ")[1]
     assert re.match(r"(score −?\d+, share [.\d]+(, |\. )){4}divided by √23", written)
+
+
+def test_of_numbers_without_a_name_all_are_heard(opened):
+    page = opened("walk")
+    for d in (23, 64):  # some shares are 0.00 and stay so
+        heard = hear(page, "walk", {"d": d})
+        sets = heard["spoken"].split("scores as they are: ")[1].split(f". divided by √{d}: ")
+        assert [one.count("score ") for one in sets] == [one.count("share ") for one in sets]
+        assert sets[0].count("share ") == 4
+
+
+def test_two_groups_of_bars_are_heard_with_their_names(opened):
+    page = opened("temperature", path=SITE / "analogies/retrieval.html")
+    spoken = hear(page, "temperature", {"at": 4.5})["spoken"]
+    groups = re.search(r"looking for alex: (.*?)\. looking for alec: (.*?)\. ", spoken).groups()
+    for group in groups:
+        assert sorted(re.findall(r"[a-z]+", group)) == ["alex", "alexa", "max", "zoe"]
+        assert sum(map(float, re.findall(r"0\.\d\d", group))) == pytest.approx(1, abs=0.021)
+    assert groups[0] != groups[1]
 
 
 def test_that_nothing_changes_is_heard_and_then_no_more(opened):

@@ -150,8 +150,9 @@ def test_a_result_is_told_with_its_page_and_the_count_when_the_keys_rest(page):
     page.keyboard.type("mask", delay=30)
     told = page.locator("[role=search] .told")
     assert "Found in" in told.inner_text()
-    expect(page.locator("[role=search] [role=status]")).to_have_text(told.inner_text())
-    assert page.evaluate("heard") == [told.inner_text()]
+    spoken = f"{told.inner_text()} First: {page.locator('.found b').first.inner_text()}"
+    expect(page.locator("[role=search] [role=status]")).to_have_text(spoken)
+    assert page.evaluate("heard") == [spoken]
     for link in page.locator(".found li:has(p) a").all():
         expect(link).to_have_accessible_description(link.locator("xpath=../p").inner_text())
 

@@ -419,8 +419,11 @@ def test_weights_are_covered_until_the_reader_has_pressed_a_word(visit: Any) -> 
     assert seen.count() == 27
     page.emulate_media(media="screen")
     page.locator("[data-word='1']").click()
-    now = page.locator(".told .now").inner_text()
-    assert now == "You pressed raised, but bank listens most to rates, with 0.77."
+    said = page.locator(".told .said").inner_text()  # the verdict first, in one piece with the rest
+    verdict, _, rest = said.partition(" with 0.77. ")
+    assert verdict == "You pressed raised, but bank listens most to rates,"
+    assert rest.startswith("How closely bank listens to raised: ")
+    assert page.locator(".told .now").inner_text() == ""
     assert page.locator("td.here").first.get_attribute("data-at") == "0,1"
     assert seen.count() == 27
     after = page.locator(".bands").evaluate("box => [box.offsetWidth, box.offsetHeight]")
@@ -476,6 +479,40 @@ def test_a_change_that_reaches_no_weight_says_those_of_its_row(opened: Any) -> N
     press(page, "query", "2,0")
     page.get_by_label("more").first.click()
     assert now.inner_text().startswith("query 2 listens to key 0 ")
+
+
+def test_a_change_names_every_row_that_it_reaches(opened: Any) -> None:
+    page = opened("SA016")
+    now = page.locator(".told .now").first
+    press(page, "key", "1,0")  # causal: query 0 does not see it
+    page.get_by_label("more").first.click()
+    before, after = page.evaluate("[bookSheet.sheets[0].before, bookSheet.sheets[0].result]")
+    rows = zip(before["weights"], after["weights"], strict=True)
+    changed = [f"query {i}" for i, (old, new) in enumerate(rows) if old != new]
+    assert 0 < len(changed) < 4
+    assert now.inner_text().endswith(f" Changed rows: {', '.join(changed)}.")
+    press(page, "query", "0,0")  # it sees one key alone
+    page.get_by_label("more").first.click()
+    assert now.inner_text().endswith(" Changed rows: none.")
+
+
+def test_what_a_slip_does_is_spoken_once(opened: Any) -> None:
+    page = opened("SA016", "#not-scaled")
+    page.evaluate(
+        """() => {
+            window.spoken = 0;
+            new MutationObserver(() => spoken++).observe(document.querySelector(".wrong"),
+                { childList: true, subtree: true, characterData: true });
+        }"""
+    )
+    press(page, "weights", "1,0")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("spoken") == 0
+    press(page, "query", "2,0")
+    page.locator(".steps input").first.fill("50")
+    page.keyboard.press("Tab")  # now the numbers differ by more
+    page.wait_for_function("() => spoken === 1")
+    assert "numbers differ" in page.locator(".wrong").first.inner_text()
 
 
 def test_a_slip_in_the_address_opens_the_sheet_broken(opened: Any) -> None:

@@ -59,6 +59,7 @@ const bookFigures = (() => {
       for (const one of [...svg.childNodes]) (one.localName === "text" ? names : shapes).append(one);
       svg.append(shapes, names);
       svg.removeAttribute("aria-hidden");
+      svg.setAttribute("role", "group"); // an image has no grips
     }
 
     place(frame, [x, y]) {
@@ -186,8 +187,10 @@ const bookFigures = (() => {
       this.views = [...root.querySelectorAll(".picture > svg")].map((svg) => new View(svg));
       this.state = this.shown = structuredClone(this.start);
       this.result = this.kind.compute(this.state, this.data);
-      this.picture.setAttribute("role", "group");
-      this.picture.setAttribute("aria-label", `At the start: ${this.picture.getAttribute("aria-label")}`);
+      // The description is to be read, and is not the name of a group that is spoken with each grip.
+      this.about = make("p", { class: "unseen" }, `At the start: ${this.picture.getAttribute("aria-label")}`);
+      for (const name of ["role", "aria-label"]) this.picture.removeAttribute(name);
+      this.picture.prepend(this.about);
       this.answer = make("div", { class: "answer" }); // the sentence may cover the drawing, and no control
       this.picture.before(this.answer);
       this.answer.append(this.picture, root.querySelector(".says"));

@@ -6,7 +6,7 @@
   const share = (value) => (value > 0 && value < 0.005 ? "< 0.01" : number(value)); // no weight is 0
 
   define("temperature", {
-    untitled: true, // no bold words are the title of numbers below them
+    below: "[font-weight][text-anchor=middle]:not([class])", // the titles of numbers above them
 
     compute({ at }, { scores, inverse, values }) {
       const weights = scores.map((row) => softmax(row.map((score) => (inverse ? score * at : score / at))));

@@ -5,12 +5,12 @@
   const TOP = 74, LOW = 152;
   const side = (lean) => (lean > 0 ? "money" : "water");
   // Who hears the page is asked first, too.
-  function cover({ root, picture, data, result }, { sentence, guess }) {
+  function cover({ root, about, data, result }, { sentence, guess }) {
     const words = data.sentences[sentence], word = words[data.asker], { shares, average, attention } = result;
     const told = root.classList.toggle("asks", guess < 0)
       ? `which word told you what ${word} means? Equal ribbons run from each word; press one above.`
       : `${word} listens to them with ${shares.map((share) => number(share)).join(", ")}, and hears ${vector(attention)}; the plain average is ${vector(average)}.`;
-    picture.setAttribute("aria-label", `${words.join(" ")}: ${told}`);
+    about.textContent = `${words.join(" ")}: ${told}`;
   }
 
   define("which_word", {
