@@ -3,6 +3,7 @@
 import ast
 import re
 
+from selfattn_ref.worked_examples import load
 from tests.pages.sources import BOOK, CELL, cells
 from tests.pages.test_quotes import not_held, quotes_of, sentences
 
@@ -51,6 +52,14 @@ def test_there_are_as_many_as_it_says():
     assert "\n## Four questions\n" in TEXT
     lessons = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
     assert "[twenty misconceptions](#" in lessons
+
+
+def test_an_example_that_is_named_is_one_of_its_page():
+    found = re.findall(r"\[\]\(#([\w-]+)\)[^\n]*?; ((?:SA\d{3}(?:, )?)+)\.", TEXT)
+    assert len(found) == 5
+    for page, names in found:
+        for name in names.split(", "):
+            assert load(name).page.replace("/", "-") == page
 
 
 def test_the_visible_cells_import_numpy_and_the_library_alone():

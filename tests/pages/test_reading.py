@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.pages.sources import BOOK, lessons, prose, relative
+from tests.pages.sources import BOOK, lessons, pages, prose, relative
 
 EVERY_LESSON = pytest.mark.parametrize("page", lessons(), ids=relative)
 
@@ -19,6 +19,27 @@ class TestProse:
     def test_a_page_is_named_by_a_link_and_not_by_its_place(self, page):
         text = re.sub(r"\[[^\]]*\]\([^)]*\)", "", prose(page.read_text("utf-8")))
         assert not re.findall(r"\b(?:next|last|previous) page\b|\bpage (?:before|after)\b", text)
+
+    def test_a_link_that_has_the_title_of_a_page_leads_there(self):
+        texts = {page: page.read_text("utf-8") for page in pages()}
+        titles = {}
+        for text in texts.values():
+            label, title = re.search(r"^\((.+)\)=\n# (.+)$", text, re.M).groups()
+            titles[title.lower()] = label
+        found = [
+            (words, label)
+            for text in texts.values()
+            for words, label in re.findall(r"\[([^\]\n]+)\]\(#([\w-]+)\)", text)
+            if words.lower() in titles and not label.startswith("fig-")
+        ]
+        assert len(found) > 40
+        assert [one for one in found if titles[one[0].lower()] != one[1]] == []
+
+    @EVERY_LESSON
+    def test_the_last_exercise_is_the_last(self, page):
+        text = page.read_text("utf-8")
+        for label in re.findall(r"\{ref\}`the last exercise <(.+?)>`", text):
+            assert label == re.findall(r":label: (ex-.+)", text)[-1]
 
     def test_the_glossary_is_sorted_below_its_letters(self):
         text = (BOOK / "reference" / "glossary.md").read_text("utf-8")

@@ -126,7 +126,7 @@ def test_a_notebook_runs_in_a_kernel(name, site):
 
 def test_the_six_lines_of_the_readme_hold(python, site, tmp_path):
     (block,) = re.findall(
-        "## An example in six lines.*?```sh\n(.*?)```",
+        "## An example in a shell.*?```sh\n(.*?)```",
         (ROOT / "README.md").read_text("utf-8"),
         re.S,
     )
