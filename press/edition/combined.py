@@ -39,7 +39,6 @@ UNBROKEN = 13  # lines of an output that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
-END = ".end"  # after the id of a chapter: the place where it ends
 OTHER = "volume:"  # before a place in the other one
 SORTED = "reference/glossary.html", "reference/bibliography.html"  # found without a page
 IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
@@ -357,9 +356,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             address = f"{book.base}/{page.path}".lstrip("/")
             looks = f"page: {sheet}; --address: {quoted(address)}"
             style = {"id": page.slug, "class": _kind(page, part), "style": looks}
-            ends = f"{page.slug}{END}"
-            own.add(ends)
-            chapters.append(E.ARTICLE(*page.main, E.SPAN({"class": "end", "id": ends}), style))
+            chapters.append(E.ARTICLE(*page.main, style))
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
     terms.fill(chapters, _at)
@@ -404,13 +401,13 @@ def _other(volume: str) -> tuple[str, str]:
 
 def _running(page: Page, part: Part) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
-    if page.path == CATALOG or part.name in ("", SOLUTIONS):
+    if page.path == CATALOG or page.is_example or part.name in ("", SOLUTIONS):
         return ""
     return page.title
 
 
 def _kind(page: Page, part: Part) -> str:
-    """Return the class of a page: most begin on a sheet of their own."""
+    """Return the class of a page: a chapter begins on a sheet of its own."""
     if page.is_example:
         return "example"
     return "goes-on" if part.name == SOLUTIONS else "chapter"

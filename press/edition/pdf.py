@@ -17,7 +17,6 @@ from playwright.sync_api import Page as Tab
 
 from press.build.book import SITE, epoch
 from press.edition.combined import (
-    END,
     FORMULA,
     OTHER,
     VOLUMES,
@@ -62,11 +61,6 @@ CUT = """() => {
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
 PRINTINGS = 5
-NEARLY_EMPTY = 590  # points above the foot of a sheet, which is 842 high
-TIGHT = "tight", "tighter"
-TIGHTEN = """([names, looks]) => {
-  for (const name of names) document.getElementById(name).classList.add(looks);
-}"""
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
@@ -97,8 +91,6 @@ def print_book(
         volume: _opened(browser.new_page(), page, folder / f"{volume}.html")
         for volume, page in pages.items()
     }
-    for tab in tabs.values():
-        tighten(tab)
     numbers: dict[str, Numbers] = {volume: {} for volume in VOLUMES}
     for _ in range(PRINTINGS):
         before = numbers
@@ -138,19 +130,6 @@ def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
     tab.evaluate(FILL_IN, [numbers[volume], numbers[other]])
     with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
         return places(pdf)
-
-
-def tighten(tab: Tab) -> None:
-    """Let the lines of a chapter be closer whose last sheet would have next to nothing on it."""
-    for looks in TIGHT:
-        with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
-            ends = {str(name)[1:]: where[3] for name, where in pdf.Root.Dests.items()}
-        short = [
-            name.removesuffix(END)
-            for name, height in ends.items()
-            if name.endswith(END) and height > NEARLY_EMPTY
-        ]
-        tab.evaluate(TIGHTEN, [short, looks])
 
 
 def places(pdf: Pdf) -> Numbers:
