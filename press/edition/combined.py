@@ -401,7 +401,10 @@ def _other(volume: str) -> tuple[str, str]:
 
 def _running(page: Page, part: Part) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
-    if page.path == CATALOG or page.is_example or part.name in ("", SOLUTIONS):
+    if page.is_example:  # of ten: another head begins another sheet
+        ten = [one.slug for one in part.pages if one.slug[:4] == page.slug[:4]]
+        return f"{ten[0]}–{ten[-1]}" if len(ten) > 1 else page.slug
+    if page.path == CATALOG or part.name in ("", SOLUTIONS):
         return ""
     return page.title
 
