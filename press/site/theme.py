@@ -44,13 +44,13 @@ def use_theme(app: Sphinx, config: Config) -> None:
     config.html_theme_path = ["book"]
     options = config.html_theme_options
     config.html_theme_options = {name: options[name] for name in options if name in OPTIONS}
-    config.templates_path = []  # where a theme is installed: .buildinfo would tell it
     seams.disconnect(app, UNUSED)
 
 
-def name_book(app: Sphinx, config: Config) -> None:
-    """Give the inventory what other books say beside a link to this one: its name and version."""
+def settle(app: Sphinx, config: Config) -> None:
+    """Have the last word: on the name and version that other books read in the inventory, too."""
     config.project, config.version, config.release = config.html_title, version, version
+    config.templates_path = []  # where a theme is installed: .buildinfo would tell it
 
 
 def write_assets(app: Sphinx) -> None:
