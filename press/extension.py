@@ -116,7 +116,8 @@ FIRST, EARLY, USUAL, LATE = 0, 100, 500, 900
 EVENTS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("config-inited", FIRST, theme.use_theme),  # before Jupyter Book adds options of another one
     ("config-inited", USUAL, execution.prepare),
-    ("config-inited", LATE, theme.settle),
+    ("config-inited", LATE, theme.name_book),
+    ("config-inited", LATE, theme.forget_folders),  # after those who name them
     ("builder-inited", USUAL, fonts.make_fonts),
     ("builder-inited", USUAL, theme.write_assets),
     ("builder-inited", USUAL, figures.copy_scripts),

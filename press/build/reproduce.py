@@ -51,9 +51,11 @@ def make(number: int, with_pdf: bool) -> Path:
         if number and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
 
-    installed = folder.with_name(f"environment {number}")
-    shutil.copytree(sys.prefix, installed, symlinks=True, copy_function=os.link)
-    python = f"{installed / Path(sys.executable).relative_to(sys.prefix)}"
+    python = sys.executable
+    if number and sys.prefix != sys.base_prefix:  # a virtual environment, which `make` has
+        installed = folder.with_name("environment")
+        shutil.copytree(sys.prefix, installed, symlinks=True, copy_function=link_or_copy)
+        python = f"{installed / Path(python).relative_to(sys.prefix)}"
     steps = [(python, "-m", "press", "build")]
     if with_pdf:
         steps += [(f"{BROWSER}", "-m", "press", step) for step in ("pdf", "site")]
@@ -63,6 +65,14 @@ def make(number: int, with_pdf: bool) -> Path:
         subprocess.run(step, cwd=folder, env=environment, check=True, preexec_fn=confine)
         print(f"{number + 1} of 2: {step[-1]}: {time.monotonic() - started:.0f} s", flush=True)
     return folder / "_build"
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """Give a file a second name, or copy it to another disk."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def difference(one: Path, two: Path) -> str:

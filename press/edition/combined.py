@@ -401,7 +401,7 @@ def _other(volume: str) -> tuple[str, str]:
 
 def _running(page: Page, part: Part) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
-    if page.is_example:  # of ten: another head begins another sheet
+    if page.is_example:  # the ids of some ten: where the head changes, a sheet ends
         ten = [one.slug for one in part.pages if one.slug[:4] == page.slug[:4]]
         return f"{ten[0]}–{ten[-1]}" if len(ten) > 1 else page.slug
     if page.path == CATALOG or part.name in ("", SOLUTIONS):

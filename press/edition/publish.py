@@ -61,9 +61,8 @@ def publish(archives: list[Path], out: Path) -> list[str]:
             target = out / path.relative_to(out / "latest")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-    for path in archives:  # a notebook names the wheel of its version
-        with ZipFile(path) as zipped:
-            zipped.extractall(out, [name for name in zipped.namelist() if name.endswith(".whl")])
+    for path in archives:
+        unpack(path, out, ".whl")  # a notebook names that of its version
     (out / "lead.js").write_text(LEAD, encoding="utf-8")
     # Not a page that leads on: a host shows it at any address, however deep.
     if (nowhere := out / "latest" / NOWHERE).is_file():
@@ -92,14 +91,14 @@ def version_of(path: Path) -> tuple[int, int, int]:
     return major, minor, patch
 
 
-def unpack(path: Path, folder: Path) -> None:
-    """Unpack an archive, all of whose names must lie within the folder."""
+def unpack(path: Path, folder: Path, suffix: str = "") -> None:
+    """Unpack what ends in `suffix`; all names of the archive must lie within the folder."""
     try:
         with ZipFile(path) as zipped:
             for name in zipped.namelist():
                 if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
                     raise ValueError(f"{path.name}: {name!r} leads out of the folder")
-            zipped.extractall(folder)
+            zipped.extractall(folder, [one for one in zipped.namelist() if one.endswith(suffix)])
     except BadZipFile as error:
         raise ValueError(f"{path.name} is no archive: {error}") from error
 

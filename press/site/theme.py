@@ -47,10 +47,14 @@ def use_theme(app: Sphinx, config: Config) -> None:
     seams.disconnect(app, UNUSED)
 
 
-def settle(app: Sphinx, config: Config) -> None:
-    """Have the last word: on the name and version that other books read in the inventory, too."""
+def name_book(app: Sphinx, config: Config) -> None:
+    """Give the inventory what other books say beside a link to this one: its name and version."""
     config.project, config.version, config.release = config.html_title, version, version
-    config.templates_path = []  # where a theme is installed: .buildinfo would tell it
+
+
+def forget_folders(app: Sphinx, config: Config) -> None:
+    """Leave out where other themes are installed, or .buildinfo depends on it."""
+    config.templates_path = []
 
 
 def write_assets(app: Sphinx) -> None:

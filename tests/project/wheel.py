@@ -124,7 +124,7 @@ def test_a_notebook_runs_in_a_kernel(name, site):
     assert any(f"{name} checked: " in output for output in told)
 
 
-def test_the_six_lines_of_the_readme_hold(python, site, tmp_path):
+def test_the_example_of_the_readme_holds(python, site, tmp_path):
     (block,) = re.findall(
         "## An example in a shell.*?```sh\n(.*?)```",
         (ROOT / "README.md").read_text("utf-8"),

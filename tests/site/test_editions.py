@@ -118,6 +118,17 @@ class TestCombined:
         assert len(ids) == len(set(ids))
         assert {"exercises", "causal/masking.exercises"} <= set(ids)
 
+    def test_examples_of_ten_numbers_share_a_running_head(self):
+        names = ("SA016", "SA017", "SA020")
+        read = combined.read(SITE, [f"{name}/index.html" for name in names])
+        book = combined.combine(SITE, read, "examples")
+        looks = [book.get_element_by_id(name).get("style") for name in names]
+        sheets = [re.match("page: (.+?);", one)[1] for one in looks]
+        assert sheets[0] == sheets[1] != sheets[2]
+        rule = r'@page (\S+) .*top-right \{ content: "(.+?)"'
+        heads = dict(re.findall(rule, book.findtext(".//style")))
+        assert [heads[one] for one in sheets] == ["SA016–SA017", "SA016–SA017", "SA020"]
+
     def test_no_sentence_of_the_book_asks_to_press_or_to_drag(self):
         book = combined.combine(SITE, combined.read(SITE))
         text = "\n".join(page.text_content() for page in book.iter("article"))

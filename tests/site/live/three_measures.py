@@ -16,12 +16,12 @@ def expected(state, data):
     over = [dot[1] - dot[0], (cosine[1] - cosine[0]) * np.linalg.norm(x), (near - far) / 2]
     names = ("dot", "cosine", "distance")
     ways = [measure(np.eye(2), others) @ [-1, 1] for measure in (dot_similarity, cosine_similarity)]
-    near, far = euclidean_distance(np.zeros((1, 2)), others)[0] ** 2
+    one, other = euclidean_distance(np.zeros((1, 2)), others)[0] ** 2
     return {
         "lines": {
             "dot": (ways[0], 0),
             "cosine": (ways[1], 0),
-            "distance": (ways[0], (far - near) / 2),
+            "distance": (ways[0], (other - one) / 2),
         },
         "values": dict(zip(names, (dot, cosine, distance), strict=True)),
         "over": over,
