@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
-# Formulas, drawings and the cells of matrices are empty while axe looks, and code that fits; it
-# takes half the time. `text_contrast` measures the colors within them, its like those of figures,
-# and no other rule speaks of parts of them.
+# Formulas, drawings, the cells of matrices that take no focus and code that fits are empty while
+# axe looks; it takes half the time. `text_contrast` measures the colors within them, its like those
+# of figures, and no other rule speaks of parts of them.
 RUN_AXE = """async (tags) => {
-    const plain = [...document.querySelectorAll("math, svg, pre, .matrix td")].map((element) => {
+    const emptied = "math, svg, pre, .matrix td:not([tabindex])";
+    const plain = [...document.querySelectorAll(emptied)].map((element) => {
         const content = document.createDocumentFragment();
         const wide = element.localName === "pre" && element.scrollWidth > element.clientWidth;
         const text = wide ? element.textContent : "";
