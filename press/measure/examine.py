@@ -12,7 +12,7 @@ from typing import Any
 from press.build.server import serving
 from press.measure import access, layout, traffic
 from press.measure.budgets import BUDGETS, Budget, Row
-from press.measure.visit import Mode, Visit, Way, launched
+from press.measure.visit import NOT_DRAWN, Mode, Visit, Way, launched
 
 EVERY_MODULE = (access, layout, traffic)  # they fill BUDGETS
 PREFIX = "/a-book/"  # links that begin with a slash lead elsewhere
@@ -56,8 +56,18 @@ def own_visit() -> Visit:
 
 
 def examine_in_pool(*where: Any) -> list[Row]:
-    """Measure one page."""
-    return examine(own_visit(), *where)
+    """Measure one page; if the browser stops drawing, once more with a new one."""
+    from playwright.sync_api import Error
+
+    try:
+        return examine(own_visit(), *where)
+    except Error as error:
+        if NOT_DRAWN not in str(error):
+            raise
+        print(error, flush=True)
+        KEPT.close()
+        own_visit.cache_clear()
+        return examine(own_visit(), *where)
 
 
 def visit_all(site: Path, pages: list[str]) -> Iterator[tuple[str, list[Row]]]:

@@ -36,11 +36,12 @@ window.moved = 0;
 new PerformanceObserver((list) => list.getEntries().forEach((entry) => { moved += entry.value; }))
   .observe({ type: "layout-shift", buffered: true });
 """
-# Four frames, since what a page does when it is loaded may move what the next one shows.
-SETTLE = """(async () => {
-  for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
-})()"""
-DRAWN = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+# Now and then a browser draws nothing any more; without a limit that is waited for, too.
+NOT_DRAWN = "The browser has drawn nothing for half a minute."
+DRAWN = f"""new Promise((done, failed) => {{
+  setTimeout(failed, 30000, new Error("{NOT_DRAWN}"));
+  requestAnimationFrame(() => setTimeout(done));
+}})"""
 
 
 def chromium() -> str:
@@ -158,7 +159,8 @@ class Visit:
         self.page.goto(base + name, wait_until="load")
         self.page.evaluate("document.fonts.ready.then(() => null)")
         if way is not Way.PLAIN:
-            self.page.evaluate(SETTLE)
+            for _frame in range(4):  # what a page does when it is loaded may move the next frames
+                self.page.evaluate(DRAWN)
         self.moved: float = self.page.evaluate("moved")
         inside = (url.removeprefix(base) for url in self.asked if url.startswith(base))
         files = (site / unquote(urlsplit(path).path) for path in inside)

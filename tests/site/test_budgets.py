@@ -4,10 +4,12 @@ import base64
 import random
 
 import pytest
+from playwright.sync_api import Error
 
 from press.build.book import SITE
 from press.build.check_html import check_frames
 from press.build.server import serving
+from press.measure import visit
 from press.measure.budgets import BUDGETS
 from press.measure.examine import examine
 from press.measure.lighthouse import kind_of
@@ -184,6 +186,12 @@ def test_a_defect_is_noticed(tab, tmp_path, name, old, new, told):
     (budget,) = (budget for budget in BUDGETS if budget.name == name)
     found = measured(tab, tmp_path, [budget], old, new).values()
     assert any(told in fault for faults in found for fault in faults), found
+
+
+def test_a_browser_that_draws_nothing_is_not_waited_for(tab, tmp_path, monkeypatch):
+    monkeypatch.setattr(visit, "DRAWN", visit.DRAWN.replace("30000", "300"))
+    with pytest.raises(Error, match=visit.NOT_DRAWN):
+        measured(tab, tmp_path, BUDGETS, SCRIPT, "window.requestAnimationFrame = () => 0;")
 
 
 def test_a_sample_has_pages_of_every_kind():
