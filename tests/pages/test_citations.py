@@ -6,6 +6,7 @@ import pytest
 from pybtex.database import Entry, parse_file
 
 from press.build import linkcheck
+from press.lesson.bibliography import Style
 from tests.pages.sources import BOOK, pages
 
 SOURCES: dict[str, Entry] = dict(parse_file(str(BOOK / "references.bib")).entries)
@@ -35,6 +36,11 @@ class TestCitations:
         name = SOURCES[key].persons["author"][0].last_names[0].strip("{")  # a team has braces
         assert key.startswith(name.lower()[:4])
         assert fields["year"] in key
+
+    def test_a_team_stands_among_the_people(self):
+        first = [str(one.persons["author"][0]).lower() for one in Style().sort(SOURCES.values())]
+        assert any("{gemma team}" in name for name in first)
+        assert first == sorted(first, key=lambda name: name.replace("{", ""))
 
     def test_a_doi_is_asked_for_at_the_registry_and_anything_else_where_it_is(self):
         registry = "https://doi.org/api/handles/10.1145/103162.103163"
