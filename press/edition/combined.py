@@ -35,7 +35,7 @@ CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
-UNBROKEN = 13  # lines of an output that stay on one sheet
+LONGEST = 7, 13  # lines of code, and of an output, that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
@@ -50,6 +50,7 @@ class Page:
 
     path: str
     main: Element
+    part: str = ""  # whose lesson it solves
     title: str = field(init=False)
     slug: str = field(init=False)
 
@@ -191,7 +192,7 @@ def _strip(page: Page, below: int) -> None:
         within.text, code.text = code.text, None
         code.append(within)
         is_output = code.xpath("boolean(ancestor::div[contains(@class, 'cell_output')])")
-        if not is_output or code.text_content().count("\n") <= UNBROKEN:
+        if code.text_content().count("\n") <= LONGEST[is_output]:
             code.classes.add("unbroken")
     for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
         drawing = picture.getparent()  # a drawing as any other, with its sentence below
@@ -297,8 +298,8 @@ def _at(name: str) -> Element:
     return E.A("000", {"class": "at", "href": f"#{name}"})
 
 
-def _take_solutions(page: Page) -> Page | None:
-    """Take the solutions out of a page, link each exercise with its own, and return them.
+def _take_solutions(page: Page, part: Part) -> Page | None:
+    """Take the solutions out of a page of a part, link each with its exercise, and return them.
 
     Who answers what in a room is one of them.
     """
@@ -319,7 +320,7 @@ def _take_solutions(page: Page) -> Page | None:
         solution.insert(0, E.H3(name, E.SMALL("p.\u00a0", _at(label)), {"aria-level": "3"}))
         taken.append(solution)
         asked.append(E.P("Solution: p.\u00a0", _at(f"{label}-solution"), {"class": "to-solution"}))
-    return Page(f"solutions/{page.path}", taken) if len(taken) > 1 else None
+    return Page(f"solutions/{page.path}", taken, part.name) if len(taken) > 1 else None
 
 
 # The book
@@ -335,7 +336,12 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
         part.pages = [page for page in part.pages if volume_of(page.path) == volume]
     for page in book.pages():
         _link(page, site, book, volume, names)
-    solutions = [taken for page in book.pages() if (taken := _take_solutions(page)) is not None]
+    solutions = [
+        taken
+        for part in book.parts
+        for page in part.pages
+        if (taken := _take_solutions(page, part)) is not None
+    ]
     lessons = [part for part in book.parts[:-1] if not part.name.startswith("Reference")]
     rest = book.parts[len(lessons) :]
     parts = [*lessons, Part(SOLUTIONS, solutions), *rest]
@@ -346,7 +352,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
     for part in (part for part in parts if part.pages):
         entries = contents
         if part.name:
-            chapters.append(_opener(part))
+            chapters += [E.DIV({"class": "blank", "hidden": ""}), _opener(part)]
             entries = E.OL()
             line = E.A(part.name, href=f"#{part.slug}"), _at(part.slug)
             contents.append(E.LI(*line, entries))
@@ -404,9 +410,9 @@ def _running(page: Page, part: Part) -> str:
     if page.is_example:  # the ids of some ten: where the head changes, a sheet ends
         ten = [one.slug for one in part.pages if one.slug[:4] == page.slug[:4]]
         return f"{ten[0]}–{ten[-1]}" if len(ten) > 1 else page.slug
-    if page.path == CATALOG or part.name in ("", SOLUTIONS):
-        return ""
-    return page.title
+    if part.name == SOLUTIONS:
+        return page.part
+    return "" if page.path == CATALOG or not part.name else page.title
 
 
 def _kind(page: Page, part: Part) -> str:

@@ -65,6 +65,13 @@ FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => 
 PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
 FILL_IN = """([own, other]) => {
+  let added = 0;
+  for (const opener of document.querySelectorAll(".opener")) {  // a part begins on the right
+    if ((own[opener.id] + added) % 2 !== 0) continue;
+    const blank = opener.previousElementSibling;
+    blank.hidden = !blank.hidden;
+    added += blank.hidden ? -1 : 1;
+  }
   for (const place of document.querySelectorAll(".at")) {
     const [, mark, name] = /(#|:)(.*)/.exec(place.closest("a").getAttribute("href"));
     place.textContent = (mark === "#" ? own : other)[decodeURIComponent(name)] ?? "000";
@@ -252,6 +259,8 @@ def simplify(pdf: Pdf) -> None:
     settle(root.K, list(within(root.K)))
     tree = pikepdf.NumberTree(root.ParentTree)
     for page in pdf.pages:
+        if "/StructParents" not in page.obj:  # blank
+            continue
         numbers = tree[int(page.obj.StructParents)]
         for number in range(len(numbers)):
             if owner := owners.get((page.objgen, number)):

@@ -25,6 +25,7 @@ PAGES = (
     "reference/handouts/poster.html",
     "reference/glossary.html",
 )
+RIGHT_HEAD = r'@page (\S+) .*top-right \{ content: "(.+?)"'
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +126,18 @@ class TestCombined:
         looks = [book.get_element_by_id(name).get("style") for name in names]
         sheets = [re.match("page: (.+?);", one)[1] for one in looks]
         assert sheets[0] == sheets[1] != sheets[2]
-        rule = r'@page (\S+) .*top-right \{ content: "(.+?)"'
-        heads = dict(re.findall(rule, book.findtext(".//style")))
+        heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
         assert [heads[one] for one in sheets] == ["SA016–SA017", "SA016–SA017", "SA020"]
+
+    def test_solutions_have_the_part_of_their_lesson_above_them(self):
+        lessons = ["causal/masking", "causal/generating", "concepts/attention-equation"]
+        read = combined.read(SITE, [f"{name}.html" for name in lessons])
+        book = combined.combine(SITE, read)
+        looks = [book.get_element_by_id(f"solutions/{name}").get("style") for name in lessons]
+        sheets = [re.match("page: (.+?);", one)[1] for one in looks]
+        heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
+        assert sheets[0] == sheets[1] != sheets[2]
+        assert heads[sheets[0]] == "Causal masking"
 
     def test_no_sentence_of_the_book_asks_to_press_or_to_drag(self):
         book = combined.combine(SITE, combined.read(SITE))
@@ -183,10 +193,19 @@ class TestPdf:
         assert len(labeled) > 20
         assert [len(sheets(one)) for one in labeled] == [1] * len(labeled)
 
-    def test_no_paragraph_is_parted(self, pdf):
+    def test_no_paragraph_is_parted(self, pdf, sheet):
         paragraphs = [one for one in tags(pdf.Root.StructTreeRoot) if one.S == "/P"]
         assert len(paragraphs) > 100
-        assert {len(sheets(one)) for one in paragraphs} <= {0, 1}
+        parted = [one for one in paragraphs if len(sheets(one)) > 1]
+        assert all(any(kid.S == "/Code" for kid in tags(one)) for one in parted)
+        assert len(parted) <= sheet.locator("pre:not(.unbroken)").count()  # long code
+
+    def test_code_of_seven_lines_stays_on_a_sheet(self, sheet):
+        code = sheet.locator(".cell_input pre").evaluate_all("""all => all.map((one) =>
+          [one.textContent.split("\\n").length - 1,
+           getComputedStyle(one.closest(".cell_input")).breakInside])""")
+        assert {breaks for lines, breaks in code if lines <= 7} == {"avoid"}
+        assert {breaks for lines, breaks in code if lines > 7} == {"auto"}
 
     def test_what_ends_with_a_colon_stays_with_what_follows(self, sheet):
         leads = sheet.locator("p.leads")
@@ -240,6 +259,12 @@ class TestPdf:
         assert {name: str(names[name]) for name in shown} == shown
         assert names["contents"] < names["part-causal-masking"] < names["causal/masking"]
         assert names["ex-masking-half"] < names["ex-masking-half-solution"]
+
+    def test_a_part_begins_on_the_right(self, pdf, second):
+        for one in pdf, second:
+            parts = [number for name, number in places(one).items() if name.startswith("part-")]
+            assert len(parts) > 1
+            assert {number % 2 for number in parts} == {1}
 
     def test_a_reference_names_the_sheet_once_in_a_section(self, pdf, second, sheet, made):
         for tab, own, other in (sheet, pdf, second), (made[1]["examples"], second, pdf):
@@ -306,7 +331,10 @@ class TestPdf:
         alive = {one.objgen for one in tags(pdf.Root.StructTreeRoot)}
         tree = pikepdf.NumberTree(pdf.Root.StructTreeRoot.ParentTree)
         for page in pdf.pages:
-            assert all(one.objgen in alive for one in tree[int(page.obj.StructParents)])
+            is_blank = not page.obj.Resources.get("/Font")
+            assert is_blank != ("/StructParents" in page.obj)
+            found = [] if is_blank else tree[int(page.obj.StructParents)]
+            assert all(one.objgen in alive for one in found)
 
 
 class TestSheets:
