@@ -1,7 +1,6 @@
 """The sources of the bibliography and of docstrings, without what numpydoc and docutils add."""
 
 from docutils import nodes
-from pybtex.database import Entry
 from pybtex.plugin import find_plugin, register_plugin
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
@@ -9,21 +8,6 @@ from sphinx.writers.html5 import HTML5Translator
 from press.markup import DOCSTRING_REFERENCE
 
 BIBLIOGRAPHY = "book/reference/bibliography"
-
-
-class Order(find_plugin("pybtex.style.sorting", "author_year_title")):  # type: ignore[misc]
-    """By author, a team among people: its name is in braces."""
-
-    def sorting_key(self, entry: Entry) -> tuple[str, ...]:
-        """Return what an entry is sorted by, without braces, which come after every letter."""
-        authors, *rest = super().sorting_key(entry)
-        return (authors.replace("{", ""), *rest)
-
-
-class Style(find_plugin("pybtex.style.formatting", "plain")):  # type: ignore[misc]
-    """As "plain", in this order."""
-
-    default_sorting_style = Order
 
 
 def clean_references(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -48,7 +32,6 @@ def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
 
 
 def register(app: Sphinx) -> None:
-    """Register the style, and what pybtex would look for in all packages at every citation."""
-    register_plugin("pybtex.style.formatting", "of_the_book", Style)
+    """Register what pybtex would look for among all installed packages at every citation."""
     for name in ("plaintext", "text"):
         register_plugin("pybtex.backends", name, find_plugin("pybtex.backends", name), force=True)

@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from selfattn_ref._kernels import summed
 from selfattn_ref.worked_examples._capabilities import plain
 from selfattn_ref.worked_examples._comparison import Allowed, Tolerance
 
@@ -276,8 +275,15 @@ def _gradients(
             error, size = _product(error.mT, weights.mT, back, d_back)
         else:
             size = slopes
-        limits = np.maximum(limits, floats.kept(summed(size, shape), summed(error, shape)))
+        limits = np.maximum(limits, floats.kept(_summed(size, shape), _summed(error, shape)))
     return _by_row(limits)
+
+
+def _summed(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Add up what an input of `shape` was broadcast to, apart from the library that is judged."""
+    added = values.ndim - len(shape)
+    axes = [axis for axis in range(values.ndim) if axis < added or shape[axis - added] == 1]
+    return np.asarray(values.sum(axis=tuple(axes))).reshape(shape)
 
 
 def _slopes(

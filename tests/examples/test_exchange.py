@@ -303,6 +303,19 @@ def changed(name, change):
     return damage
 
 
+def without(name):
+    """Return what takes the files of an example out of a folder and its manifest."""
+
+    def damage(folder):
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        for path in folder.glob(f"{name}.*"):
+            del manifest["files"][path.name]
+            path.unlink()
+        (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+    return damage
+
+
 WHOLE_DAMAGE = [
     (lambda f: (f / "SA016.npz").unlink(), "SA016.npz is missing"),
     (lambda f: (f / "SA016.npz").rename(f / "SA999.npz"), "SA016.npz is missing\nSA999.npz is"),
@@ -313,7 +326,8 @@ WHOLE_DAMAGE = [
     (changed("manifest.json", lambda c: re.sub(rb'"SA016": "sha256:\w+",', b"", c)),
      "SA016 has no digest in manifest.json"),
     (changed("manifest.json", lambda c: c.replace(b'"examples": {', b'"examples": {"SA999": "",')),
-     "SA999 is no example that selfattn_ref"),
+     "SA999 has a digest in manifest.json, but no file\nSA999 is no example that selfattn_ref"),
+    (without("SA017"), "SA017 has a digest in manifest.json, but no file"),
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from selfattn_ref.worked_examples._capabilities import CAPABILITIES, plain
 from selfattn_ref.worked_examples._comparison import off_by
 from selfattn_ref.worked_examples._tolerance import rounded
 from tests.examples import wrong_kernels
+from tests.pages.sources import BOOK
 from tests.support.earlier import at_tags
 
 CASES = {case["name"]: case for case in derived.read()}
@@ -187,6 +188,11 @@ class TestUse:
         call = case("G1-17x17").call
         with pytest.raises(WorkedExampleMismatch, match="got shape"):
             call.check(np.zeros((17, 64)))
+
+    def test_packed_sequences_have_two_of_the_keywords(self):
+        assert len({*CAPABILITIES} - {"key_lengths"}) == 4
+        page = (BOOK / "examples" / "generated.md").read_text("utf-8")
+        assert "\nFour kinds of keyword are *capabilities*." in page
 
     def test_capabilities_leave_nothing_behind(self):
         for name in CASES:

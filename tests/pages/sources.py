@@ -89,11 +89,13 @@ def cells(text):
 
 
 def prose(text):
-    """Return a page without front matter, code, and roles that code or a label fills."""
-    text = re.sub(r"\A---\n.*?^---\n", "", text, flags=re.M | re.S)
+    """Return the question and the text of a page without code, and roles that something fills."""
+    front, text = re.fullmatch(r"(?:---\n(.*?)^---\n)?(.*)", text, re.M | re.S).groups("")
+    text = "\n".join([*re.findall(r"^question: (.*)", front, re.M), text])
     text = CELL.sub("", text)
     text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.M | re.S)
-    text = re.sub(r"\{[\w:]+\}`[^`]*`", "", text)
+    text = re.sub(r"\{(?:glue|cite|eq)[\w:]*\}`[^`]*`", "", text)
+    text = re.sub(r"\{[\w:]+\}`([^`<]*)[^`]*`", r"\1", text)
     return re.sub(r"`[^`\n]*`", "", text)
 
 

@@ -4,7 +4,7 @@ import ast
 import re
 
 from selfattn_ref.worked_examples import load
-from tests.pages.sources import BOOK, CELL, cells
+from tests.pages.sources import BOOK, CELL, ROOT, cells
 from tests.pages.test_quotes import not_held, quotes_of, sentences
 
 TEXT = (BOOK / "reference" / "misconceptions.md").read_text("utf-8")
@@ -52,11 +52,16 @@ def test_there_are_as_many_as_it_says():
     assert "\n## Four questions\n" in TEXT
     lessons = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
     assert "[twenty misconceptions](#" in lessons
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    for told in ("twenty sentences\nthat are often heard", "four questions with a number each"):
+        assert f'"Misconceptions" answers {told}' in changes
 
 
 def test_an_example_that_is_named_is_one_of_its_page():
-    found = re.findall(r"\[\]\(#([\w-]+)\)[^\n]*?; ((?:SA\d{3}(?:, )?)+)\.", TEXT)
-    assert len(found) == 5
+    found = re.findall(
+        r"\[\]\(#([\w-]+)\)[^\n]*?(?:; |The numbers are in )((?:SA\d{3}(?:, )?)+)\.", TEXT
+    )
+    assert len(found) == 6
     for page, names in found:
         for name in names.split(", "):
             assert load(name).page.replace("/", "-") == page

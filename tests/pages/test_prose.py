@@ -57,7 +57,7 @@ def typed_decimals(page):
     figures = [cell.options.get("mystnb", {}).get("figure", {}) for cell in cells(source)]
     text = "\n".join(map(prose, [source, *(figure.get("caption", "") for figure in figures)]))
     text = re.sub(r"selfattn_ref \d+\.\d+\.\d+", "", text)
-    return set(re.findall(r"(?<![\w.])\d+\.\d+", text))
+    return set(re.findall(r"(?<![^\W_])(?<!\.)\d+\.\d+", text))
 
 
 class TestProse:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.pages.sources import CELL, cells, pages, relative
-from tests.pages.test_captions import DIAGRAMS, figure_of, figures
+from tests.pages.test_captions import figure_of, figures
 
 # Sentences of captions that say how to read a figure, and nothing about its numbers.
 HOW_TO_READ = {
@@ -19,6 +19,7 @@ HOW_TO_READ = {
     "An empty place is a hidden score.",
     "Each line of the grid is ten times the one before.",
     "From words to the next word.",
+    "Read the lines as in the figure above.",
 }
 
 
@@ -65,8 +66,6 @@ def without_quote(text: str) -> Iterator[tuple[str, str]]:
         if figure_of(cell)
     }
     for figure in figures(text):
-        if figure.name in DIAGRAMS:
-            continue
         for sentence in not_held(sentences(captions[figure.name]), quotes(figure.lines)):
             yield figure.name, sentence
 

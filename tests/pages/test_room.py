@@ -183,6 +183,8 @@ def test_the_question_leaves_the_names_of_its_page_alone(page):
 
 
 def test_a_question_without_a_choice_is_refused():
+    teachers = (BOOK / "reference" / "for-teachers.md").read_text("utf-8")
+    assert "one each, for a quiz, with three or four answers" in teachers
     two = {"one": lambda: 1.001, "other": lambda: 1}
     with pytest.raises(ValueError, match="three or four different"):
         room.ask(lambda way: way(), lambda: 2, **two)

@@ -244,6 +244,7 @@ def test_the_scripts_of_a_page_weigh_at_most_12_kb():
         scripts = re.findall(r'<script defer src="([^"?]*)', path.read_text("utf-8"))
         own = [name for name in scripts if "/live/" in name or name.endswith("trace.js")]
         assert sum(transfer_size(path.parent / name) for name in own) <= 12_000, path
+    assert "weigh 12 kB at most" in (SITE.parents[1] / "CONTRIBUTING.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
