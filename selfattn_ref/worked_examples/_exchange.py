@@ -180,9 +180,8 @@ def _verify_files(place: Path, files: Mapping[str, bytes]) -> int:
                 problems.append(f"{error}")
     held = {name[:5] for name in ours - {GENERATED}}
     problems += [f"{name} has no digest in {MANIFEST}" for name in sorted(held - digests.keys())]
-    problems += [
-        f"{name} has a digest in {MANIFEST}, but no file" for name in digests.keys() - held
-    ]
+    unseen = sorted(digests.keys() - held)
+    problems += [f"{name} has a digest in {MANIFEST}, but no file" for name in unseen]
     for name, entry in digests.items():
         if name not in ids():
             problems.append(f"{name} is no example {_as_known()}")
