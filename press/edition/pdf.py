@@ -60,7 +60,9 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
-PRINTINGS = 5
+PRINTINGS = 7
+# What is left of the last layout can make the next one break elsewhere.
+FORGET = "document.body.hidden = true; document.body.offsetHeight; document.body.hidden = false"
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
@@ -106,7 +108,7 @@ def print_book(
             break
     for volume, page in pages.items():
         (other,) = VOLUMES.keys() - {volume}
-        with Pdf.open(io.BytesIO(tabs[volume].pdf(tagged=True, **PDF))) as pdf:
+        with _printed(tabs[volume], tagged=True) as pdf:
             if moved := dict(places(pdf).items() ^ numbers[volume].items()):
                 raise RuntimeError(f"{volume}: numbers of sheets still move {sorted(moved)}")
             describe(pdf, book, str(page.findtext("head/title")))
@@ -135,8 +137,14 @@ def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
     """Fill in the numbers that are known, and return those that are found."""
     (other,) = VOLUMES.keys() - {volume}
     tab.evaluate(FILL_IN, [numbers[volume], numbers[other]])
-    with Pdf.open(io.BytesIO(tab.pdf(**PDF))) as pdf:
+    with _printed(tab) as pdf:
         return places(pdf)
+
+
+def _printed(tab: Tab, tagged: bool = False) -> Pdf:
+    """Print a volume as it is now."""
+    tab.evaluate(FORGET)
+    return Pdf.open(io.BytesIO(tab.pdf(tagged=tagged, **PDF)))
 
 
 def places(pdf: Pdf) -> Numbers:
