@@ -231,6 +231,10 @@ class TestPdf:
         assert lying == [poster]
         assert second.pages[poster - 1].mediabox[2] == second.pages[0].mediabox[3]
 
+    def test_a_handout_has_an_empty_sheet_and_a_solved_one(self, second):
+        names = places(second)
+        assert names["reference/handouts/poster"] - names["reference/handouts/mask"] == 2
+
     def test_labels_are_those_of_the_web(self, pdf):
         names = places(pdf)
         main = page_of_site(LESSON).find(".//main")
