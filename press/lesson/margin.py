@@ -76,7 +76,8 @@ def sources(app: Sphinx) -> Iterator[tuple[str, Note]]:
     """Yield the anchor, the authors and the title of every source; the title is a link."""
     for citation in seams.citations(app.env):
         fields = citation.entry.fields
-        names = [" ".join(one.last_names).strip("{}") for one in citation.entry.persons["author"]]
+        authors = citation.entry.persons["author"]
+        names = [" ".join(map(str, one.rich_last_names)) for one in authors]
         if len(names) > 2:
             names = [f"{names[0]} et al."]
         title = Text.from_latex(fields["title"]).render_as("text")

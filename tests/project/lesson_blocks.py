@@ -15,7 +15,7 @@ LESSON = """
 You will prove one thing.
 You need [another lesson](#label-{name}) and patience.
 
-A paragraph that names {{cite:t}}`vaswani2017attention` and SA005.
+A paragraph that names {{cite:t}}`vaswani2017attention`, {{cite:t}}`gemma2024improving` and SA005.
 
 :::{{prf:theorem}} One is one
 :label: thm-{name}
@@ -144,6 +144,7 @@ class TestLesson:
         assert not solution.has_attr("open")
 
     def test_the_first_mention_of_a_source_has_a_note(self, site):
-        note = read(site, "concepts/first.html").select_one(".notes details")
+        note, team = read(site, "concepts/first.html").select(".notes details")
         assert note.summary.text == "Vaswani et al., 2017"
+        assert team.summary.text == "Gemma Team, 2024"
         assert "Attention Is All You Need" in note.text
