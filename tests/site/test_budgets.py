@@ -1,6 +1,7 @@
 """Every budget holds on a good page and notices what it is for. Run by `make check-site`."""
 
 import base64
+import functools
 import random
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Error
 from press.build.book import SITE
 from press.build.check_html import check_frames
 from press.build.server import serving
+from press.measure import examine as pool
 from press.measure import visit
 from press.measure.budgets import BUDGETS
 from press.measure.examine import examine
@@ -192,6 +194,24 @@ def test_a_browser_that_draws_nothing_is_not_waited_for(tab, tmp_path, monkeypat
     monkeypatch.setattr(visit, "DRAWN", visit.DRAWN.replace("30000", "300"))
     with pytest.raises(Error, match=visit.NOT_DRAWN):
         measured(tab, tmp_path, BUDGETS, SCRIPT, "window.requestAnimationFrame = () => 0;")
+
+
+def test_a_page_that_was_not_drawn_is_measured_again_in_a_new_browser(monkeypatch):
+    opened = []
+
+    def measured_by_the_second(tab, page):
+        if tab == 1:
+            raise Error(visit.NOT_DRAWN)
+        return [page]
+
+    def own_visit():
+        opened.append(len(opened) + 1)
+        return opened[-1]
+
+    monkeypatch.setattr(pool, "own_visit", functools.cache(own_visit))
+    monkeypatch.setattr(pool, "examine", measured_by_the_second)
+    assert [pool.examine_in_pool(page) for page in "ab"] == [["a"], ["b"]]
+    assert opened == [1, 2]
 
 
 def test_a_sample_has_pages_of_every_kind():

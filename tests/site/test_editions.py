@@ -199,6 +199,10 @@ class TestPdf:
         parted = [one for one in paragraphs if len(sheets(one)) > 1]
         assert all(any(kid.S == "/Code" for kid in tags(one)) for one in parted)
         assert len(parted) <= sheet.locator("pre:not(.unbroken)").count()  # long code
+        found = sheet.locator("main p:not([id$=further-reading] p)").evaluate_all(
+            "all => all.map((one) => getComputedStyle(one).breakInside)"
+        )
+        assert {*found} == {"avoid"}
 
     def test_code_of_seven_lines_stays_on_a_sheet(self, sheet):
         code = sheet.locator(".cell_input pre").evaluate_all("""all => all.map((one) =>
