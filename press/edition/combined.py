@@ -35,7 +35,7 @@ CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
-LONGEST = 7, 13  # lines of code, and of an output, that stay on one sheet
+LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
@@ -192,7 +192,8 @@ def _strip(page: Page, below: int) -> None:
         within.text, code.text = code.text, None
         code.append(within)
         is_output = code.xpath("boolean(ancestor::div[contains(@class, 'cell_output')])")
-        if code.text_content().count("\n") <= LONGEST[is_output]:
+        longest = LONGEST_OUTPUT if is_output else LONGEST_CODE
+        if code.text_content().count("\n") <= longest:
             code.classes.add("unbroken")
     for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
         drawing = picture.getparent()  # a drawing as any other, with its sentence below

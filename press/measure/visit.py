@@ -36,7 +36,7 @@ window.moved = 0;
 new PerformanceObserver((list) => list.getEntries().forEach((entry) => { moved += entry.value; }))
   .observe({ type: "layout-shift", buffered: true });
 """
-# Now and then a browser draws nothing any more; without a limit that is waited for, too.
+# Now and then a browser stops drawing, and `evaluate` has no limit of its own.
 NOT_DRAWN = "The browser has drawn nothing for half a minute."
 DRAWN = f"""new Promise((done, failed) => {{
   setTimeout(failed, 30000, new Error("{NOT_DRAWN}"));
