@@ -164,9 +164,11 @@ class Canvas:
         corners = [(left, top), (right, top), (right, bottom), (left, bottom)]
         self.path(corners, look, closed=True)
 
-    def segments(self, lines: Array | Sequence[Array], look: str) -> None:
+    def segments(
+        self, lines: Array | Sequence[Array] | Sequence[Sequence[Pair]], look: str
+    ) -> None:
         """Draw segments, (n, 2, 2), as one line of many pieces; labels may stand on it."""
-        pieces = [f"M{a:.2f} {b:.2f}L{c:.2f} {d:.2f}" for (a, b), (c, d) in lines]
+        pieces = [_steps(np.asarray(line, dtype=float)) for line in lines]
         self._shapes.append(f'<path{self._part} class="{look}" d="{"".join(pieces)}"/>')
 
     def ribbon(

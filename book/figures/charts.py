@@ -103,24 +103,23 @@ class Frame:
 
     def x_axis(self, ticks: Iterable[tuple[float, str]], label: str, lines: bool = False) -> None:
         """Write numbers and a name below the frame."""
-        box, canvas = self.box, self.canvas
+        box, canvas, drawn = self.box, self.canvas, []
         for at, name in ticks:
             x = float(self((at, self.limits[2]))[0])
-            if lines:
-                canvas.path([(x, box.top), (x, box.bottom)], "grid", keep_off=0)
-            else:
-                canvas.path([(x, box.bottom), (x, box.bottom + 4)], "axis", keep_off=0)
+            drawn.append([(x, box.bottom), (x, box.top if lines else box.bottom + 4)])
             canvas.note(x, box.bottom + 18, name, anchor="middle")
+        canvas.segments(drawn, "grid" if lines else "axis")
         if label:
             canvas.note(box.right, box.bottom + 37, f"{label} →", anchor="end")
 
     def y_axis(self, ticks: Iterable[tuple[float, str]], label: str) -> None:
         """Write numbers left of the frame, with light lines, and a name above."""
-        box, canvas = self.box, self.canvas
+        box, canvas, drawn = self.box, self.canvas, []
         for at, name in ticks:
             y = float(self((self.limits[0], at))[1])
-            canvas.path([(box.left, y), (box.right, y)], "grid", keep_off=0)
+            drawn.append([(box.left, y), (box.right, y)])
             canvas.note(box.left - 7, y, name, anchor="end")
+        canvas.segments(drawn, "grid")
         if label:
             canvas.note(box.left, box.top - 12, f"{label} ↑")
 
