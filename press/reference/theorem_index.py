@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import dropwhile
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +54,11 @@ class Index:
         for page in (page for page in self.order if page in stated):
             name = page.removeprefix("book/")
             statements = self.doctrees[page].findall(lambda n: isinstance(n, STATEMENTS))
-            entries = [self.entry(page, statement) for statement in statements]
+            entries = chain.from_iterable(self.entry(page, one) for one in statements)
             yield section(name.replace("/", "-"), [to_page(name)], *entries)
 
-    def entry(self, page: str, statement: nodes.Element) -> nodes.Node:
-        """Return the entry of a statement."""
+    def entry(self, page: str, statement: nodes.Element) -> list[nodes.Node]:
+        """Return the entry of a statement, with how long it is: see page.css."""
         label = statement["label"]
         uri = f"{self.app.builder.get_relative_uri(self.here, page)}#{label}"
         title = [child.deepcopy() for child in statement[0].children]
@@ -72,14 +72,16 @@ class Index:
             nodes.inline("", "", *links, classes=["tested"]),
             classes=("head",),
         )
-        entry = nodes.container("", head, *what_it_says(statement[1]), classes=["statement"])
+        entry = [head, *what_it_says(statement[1])]
         if related := list(self.related(label, page)):
-            entry += paragraph(*related, classes=("uses",))
+            entry.append(paragraph(*related, classes=("uses",)))
         if label not in self.searched:
             raise ExtensionError(f"{label}: no test of the form of tests/theorems/statement.py")
         lines = search_of(self.searched[label])
-        entry += paragraph(*with_formulas(" ".join(lines)), classes=("uses",))
-        return entry
+        entry.append(paragraph(*with_formulas(" ".join(lines)), classes=("uses",)))
+        letters = sum(len(node.astext()) for node in entry)
+        opening = raw(f'<div class="statement" style="--letters: {letters}">')
+        return [opening, *entry, raw("</div>")]
 
     def related(self, label: str, page: str) -> Iterator[nodes.Node]:
         """Yield, as text with links, what a statement uses and what uses it."""
