@@ -88,18 +88,19 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
     """Return the section of an example with its sheets, the first of them open; or nothing."""
     drawn: list[str] = []
     numbers = count(1)
-    for call, group in groupby(of_example(data["id"]), lambda sheet: sheet.call):
+    calls = [list(group) for _, group in groupby(of_example(data["id"]), lambda one: one.call)]
+    titles = [of_one[0].title for of_one in calls]
+    for of_one in calls:
+        call, title = of_one[0].call, html.escape(of_one[0].title)
+        if titles.count(of_one[0].title) > 1:
+            title += f" (call {call})"
         is_open = "" if drawn else " open"
-        heads = list(group)
-        width = heads[0].arrays()["key"].shape[1]
-        bodies = [numbered(next(numbers), sheet) for sheet in heads]
-        if heads[0].head:
-            bodies = [tabs(heads, bodies, f"call-{call}")]
-        title = f"<summary>{html.escape(heads[0].title)}</summary>"
-        drawn += [
-            f'<details class="one"{is_open}>{title}{meanings(call, width, data)}{body}</details>'
-            for body in bodies
-        ]
+        width = of_one[0].arrays()["key"].shape[1]
+        bodies = [numbered(next(numbers), sheet) for sheet in of_one]
+        if of_one[0].head:
+            bodies = [tabs(of_one, bodies, f"call-{call}")]
+        head = f"<summary>{title}</summary>{meanings(call, width, data)}"
+        drawn += [f'<details class="one"{is_open}>{head}{body}</details>' for body in bodies]
     if not drawn:
         return []
     name = nodes.inline("", "On one sheet", classes=["unseen"])

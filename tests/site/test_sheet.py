@@ -39,6 +39,15 @@ def press(page: Any, array: str, at: str) -> Any:
     return page.locator(".said").first.inner_text()
 
 
+def test_the_drawings_of_an_example_have_names_of_their_own():
+    names = {
+        path.parent.name: re.findall(r'class="one"[^>]*><summary>(.*?)</', path.read_text("utf-8"))
+        for path in SITE.glob("SA*/index.html")
+    }
+    assert max(map(len, names.values())) > 4
+    assert not [one for one, found in names.items() if len(set(found)) < len(found)]
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
 def test_the_script_starts_with_what_python_drew(visit: Any, path: Any) -> None:
     written = CELL.findall(path.read_text("utf-8"))
