@@ -83,6 +83,8 @@ def visit_proof(self: HTML5Translator, node: proof_node) -> None:
     """Open a proof, folded where a first reading needs none."""
     content = node[0]
     first, last = content[0], content[-1]
+    while isinstance(last, (nodes.Sequential, nodes.list_item)):
+        last = last[-1]
     start = first[0] if len(first) else None
     if not isinstance(start, nodes.Text) or not start.startswith("Proof. "):
         logger.warning("a proof must begin with a paragraph", location=node)
