@@ -31,7 +31,8 @@ CLASSES = (
     *("about", "beside", "buttons", "checker", "cite", "contents", "digits", "figure-narrow"),
     *("headerlink", "letters", "screen", "scripted", "toctree-wrapper", "viewcode-link", "ways"),
 )
-CATALOG, INDEX, SOLUTIONS = "examples/index.html", "genindex.html", "Solutions"
+FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
+SOLUTIONS = "Solutions"
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
@@ -113,7 +114,7 @@ def read(site: Path, only: Collection[str] = ()) -> Book:
     front = parsed(site / "index.html")
     canonical = front.xpath("string(//link[@rel='canonical']/@href)")
     foot = " ".join(front.xpath("string(//footer/p[last()])").split()).replace(", commit.", ".")
-    parts = [Part("", [Page("index.html", front.find(".//main"))])]
+    parts = [Part("", [Page(FRONT, front.find(".//main"))])]
     for element in front.xpath("//nav[@aria-label='Contents']/*"):
         if element.tag == "p":
             group = "Reference: " if "group" in element.classes else ""
@@ -151,23 +152,8 @@ def _strip(page: Page, below: int) -> None:
     unwanted += [element for name in CLASSES for element in main.find_class(name)]
     unwanted += main.xpath(".//p[starts-with(normalize-space(), 'Check an output here')]")
     unwanted += main.xpath(".//section[dl[@class='map']]")  # the contents are the map
-    if page.is_example:  # what one does with it at a desk, and what another page says, too
-        unwanted += main.xpath(".//section[@id='test' or @id='slips']")
-        of_record = ".//div[contains(@class, 'record')]"
-        unwanted += main.xpath(f"{of_record}/p")
-        unwanted += [
-            one
-            for name in main.xpath(".//dl[@class='simple']/dt")
-            if name.text not in ON_A_CARD
-            for one in (name, name.getnext())
-        ]
-        (record,) = main.xpath(of_record)  # before what a sheet would end with
-        for one in reversed(main.xpath(".//section[@id='derivation' or @id='origin']")):
-            record.addnext(one)
-        if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
-            (said,) = main.xpath(".//section[@id='steps']/p[1]")
-            said.text += f" These are the first {LISTED}; {len(more)} more are on the site."
-            unwanted += more
+    if page.is_example:
+        unwanted += _arranged(main)
     if page.path == CATALOG:  # each example has the same at its top
         unwanted += main.find_class("catalog")
     for element in unwanted:
@@ -209,6 +195,30 @@ def _strip(page: Page, below: int) -> None:
             said.classes.add("leads")  # to what follows
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
+
+
+def _arranged(main: Element) -> list[Element]:
+    """Put the data of a worked example first; return what its page has for a desk, or twice."""
+    (record,) = main.xpath(".//div[contains(@class, 'record')]")
+    unwanted: list[Element] = main.xpath(".//section[@id='test' or @id='slips']")
+    unwanted += record.xpath("p")
+    for name in record.xpath(".//dl[@class='simple']/dt"):
+        if name.text not in ON_A_CARD:
+            unwanted += [name, name.getnext()]
+    record.getparent().append(record)
+    for drawn in main.xpath(".//section[@id='on-one-sheet']"):
+        drawn.getparent().find("section[@id='expected']").addnext(drawn)
+    meanings = set()
+    for meaning in main.find_class("meanings"):  # of the letters in a drawing
+        said = meaning.text_content()
+        if said in meanings:  # beside a drawing before
+            unwanted.append(meaning)
+        meanings.add(said)
+    if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
+        (lead,) = main.xpath(".//section[@id='steps']/p[1]")
+        lead.text += f" These are the first {LISTED}; {len(more)} more are on the site."
+        unwanted += more
+    return unwanted
 
 
 def spoken(formula: Element) -> str:
@@ -413,7 +423,7 @@ def _running(page: Page, part: Part) -> str:
         return f"{ten[0]}–{ten[-1]}" if len(ten) > 1 else page.slug
     if part.name == SOLUTIONS:
         return page.part
-    return "" if page.path == CATALOG or not part.name else page.title
+    return "" if page.path in (FRONT, CATALOG) else page.title
 
 
 def _kind(page: Page, part: Part) -> str:

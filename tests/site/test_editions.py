@@ -193,16 +193,17 @@ class TestPdf:
         assert len(labeled) > 20
         assert [len(sheets(one)) for one in labeled] == [1] * len(labeled)
 
-    def test_no_paragraph_is_parted(self, pdf, sheet):
-        paragraphs = [one for one in tags(pdf.Root.StructTreeRoot) if one.S == "/P"]
-        assert len(paragraphs) > 100
-        parted = [one for one in paragraphs if len(sheets(one)) > 1]
-        assert all(any(kid.S == "/Code" for kid in tags(one)) for one in parted)
-        assert len(parted) <= sheet.locator("pre:not(.unbroken)").count()  # long code
-        found = sheet.locator("main p:not([id$=further-reading] p)").evaluate_all(
-            "all => all.map((one) => getComputedStyle(one).breakInside)"
-        )
-        assert {*found} == {"avoid"}
+    def test_of_a_parted_paragraph_three_lines_stay_together(self, pdf, sheet):
+        parted = [
+            one
+            for one in tags(pdf.Root.StructTreeRoot)
+            if one.S == "/P" and len(sheets(one)) > 1 and all(kid.S != "/Code" for kid in tags(one))
+        ]
+        found = sheet.locator("main p").evaluate_all("""all => all.map(getComputedStyle)
+            .filter((looks) => looks.breakInside === "auto")
+            .map((looks) => [looks.orphans, looks.widows].join())""")
+        assert {*found} == {"3,3"}
+        assert 0 < len(parted) <= len(found)
 
     def test_code_of_seven_lines_stays_on_a_sheet(self, sheet):
         code = sheet.locator(".cell_input pre").evaluate_all("""all => all.map((one) =>
