@@ -87,6 +87,8 @@ class TestSoftmax:
         # Integers this small stay exact under the shift, so that not one bit may change.
         same = same_bits(softmax(scores + shift), softmax(scores))
         assert same, "Adding the same number to all scores changes nothing"
+        even = softmax(np.array([1.0, 1.0]) * shift)
+        assert even.tolist() == [1 / 2, 1 / 2], "Large scores give shares of nearly 0 and 1"
         apart = softmax(np.array([shift, shift + 64.0]))
         np.testing.assert_allclose(apart, [0, 1], atol=1e-27)
         assert apart.max() > 1 - 1e-15, "Large differences between scores do"
@@ -146,6 +148,7 @@ class TestAttentionWeights:
         assert np.allclose(double, softmax(scores), rtol=1e-6), "−10⁹ cancels in double precision"
         assert not np.allclose(single, softmax(scores), rtol=0.1), "but not in single precision"
         assert single.tolist() == alike, "swallows the scores and the weights become equal"
+        assert not np.allclose(single, double), "a large number cancels"
         drowned = [added(-1e17, dtype).tolist() for dtype in (np.float64, np.float32)]
         assert drowned == [alike, alike], "−10¹⁷ cancels in neither"
 

@@ -426,8 +426,10 @@ class TestContextHidesShares(Statement):
         positive = [min(c.shares) > 0 and self.holds(c) for c in self.searched()]
         assert all(positive), "They do if all shares are positive"
         values = self.hypotheses["$a_j > 0$"].without.values
+        assert len(values) >= len(values[0]) + 2, "With d_v + 2 values or more"
         twelfths = [p for p in itertools.product(range(13), repeat=4) if sum(p) == 12]
-        assert [p for p in twelfths if product([p], values) == [[0, 0]]] == [(12, 0, 0, 0)]
+        alike = [p for p in twelfths if product([p], values) == [[0, 0]]]
+        assert alike == [(12, 0, 0, 0)], "other shares give the same output"
 
 
 class TestScoreRank(Statement):
@@ -577,6 +579,9 @@ class TestOneMatrix(Statement):
 
     def test_semidefinite_and_nothing_else(self):
         rng = np.random.default_rng(0)
+        other = self.hypotheses["positive semidefinite"].without
+        assert other.form == transpose(other.form), "makes the score symmetric"
+        assert not self.holds(other)
         least = [np.linalg.eigvalsh(w @ w.T).min() for w in rng.normal(size=(20, 4, 2))]
         assert min(least) > -1e-12, "It also makes the score positive semidefinite"
         made = map(self.holds, self.searched())

@@ -260,6 +260,7 @@ class TestPrefix(Statement):
     def test_scores_times_a_logarithm(self):
         longer = cut_after(factor=lambda at, T: math.log(T))
         assert longer.causal is True, "Under a causal mask"
+        assert not self.holds(longer), "Multiply the scores by the logarithm of the length"
         assert not self.holds(longer), "that changes earlier rows when a word joins"
         of_the_row = cut_after(factor=lambda at, T: np.log(at + 1)[:, np.newaxis])
         assert self.holds(of_the_row), "Multiply the scores of row i by the logarithm of i + 1"
@@ -821,6 +822,7 @@ class TestCache(Statement):
         assert self.holds(in_pieces())
         untold, unmasked = in_pieces(first=lambda _: 0), in_pieces(offset=lambda before: before + 9)
         assert not self.holds(untold), "It does if every map is told the positions of its rows"
+        assert not self.holds(untold), "equals the row of the full pass, whatever acts on the rows"
         assert not self.holds(unmasked), "and if the mask also applies among the new rows"
 
     def test_without_a_mask_every_row_of_the_first_layer_and_keys_of_the_second_change(self):
@@ -1099,7 +1101,7 @@ class TestOneCut(Statement):
     def test_bits_of_the_page(self):
         case = self.hard[0]
         bits = [-math.log2(p) for _, p in spelled(case.model, case.text)]
-        assert sorted(bits) == [1, 4]
+        assert sorted(bits) == [1, 4], "do not depend on how it is cut into tokens"
         text = written(case.model, case.text)
         assert text == Fraction(9, 16)
         assert all(p <= text for _, p in spelled(case.model, case.text)), (

@@ -436,3 +436,4 @@ class TestCentralDifference(Statement):
         case = self.hypotheses["an exact subtraction"].without
         assert self.holds(Case(**vars(case) | {"rounds": ""}))
         assert not self.holds(case), "The subtraction has to be exact, too"
+        assert not self.holds(case), "off by at most Mh²/6 and the error of the two values over h"

@@ -285,5 +285,7 @@ class TestOneHeadOneLayer(Statement):
         four = [len({*c.words}) == 4 and self.holds(c) for c in self.searched()]
         assert all(four), "It holds for four different words"
         three = self.hypotheses["four different words"].without
+        assert len(three.words) == 4, "Take four words x, a, y and b"
         assert three.words[3] == three.words[0], "If x is the same as a"  # of abcx
         assert not self.holds(three), "one head is enough"
+        assert not self.holds(three), "No single head in one layer is right on all four texts"
