@@ -21,7 +21,7 @@ book: $(READY) ## Build the book into _build/html: every cell executed, every wa
 check-latex: book ## Typeset every entry of "Cite" with BibTeX and biblatex (needs LaTeX and biber)
 	@$(PY) -m press latex
 
-check-links: book ## Ask for every address that the book names: whether it is still there
+check-links: book ## Ask for the addresses in the text of the book: whether they are still there
 	@$(VENV)/bin/jupyter-book build . --builder linkcheck --path-output _build/links --quiet
 
 check-site: book $(BROWSER)/.ready ## Try the built site in a browser; measure its budgets on each kind of page: weight, access, layout, paper

@@ -8,7 +8,7 @@ from platform import python_version
 
 # What a page's result depends on beside its own cells. The cache of MyST-NB sees the cells only.
 DEPENDENCIES = (
-    *("selfattn_ref", "book/figures", "book/reference/other_libraries.py"),
+    *("selfattn_ref", "derivations", "book/figures", "book/reference/other_libraries.py"),
     "requirements.txt",
 )
 # The build makes the first from the data, which is an input itself; editors make the others.

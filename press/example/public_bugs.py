@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 import selfattn_ref
 from book.examples import public_bugs
 from press.example import slip_catalog
-from press.markup import paragraph, raw, section
+from press.markup import defined, paragraph, raw, section
 from selfattn_ref.worked_examples import Call, WorkedExampleMismatch, cases, slips
 
 BUGS = Path("book", "examples", "public-bugs.yml")
@@ -119,14 +119,14 @@ class PublicBugs(SphinxDirective):
         )
         parts: list[nodes.Node] = [paragraph(head)]
         for kind, group in groupby(found, key=lambda bug: bug["kind"]):
-            rows = "".join(self.row(bug, caught.get(bug["id"])) for bug in group)
+            rows = [self.row(bug, caught.get(bug["id"])) for bug in group]
             name = kind.split(",")[0].replace(" ", "-")
             title = kind[:1].upper() + kind[1:]
-            parts.append(section(name, title, raw(f'<dl class="slips">{rows}</dl>')))
+            parts.append(section(name, title, nodes.definition_list("", *rows, classes=["slips"])))
         return parts
 
-    def row(self, bug: Bug, example: str | None) -> str:
-        """Return a bug as HTML."""
+    def row(self, bug: Bug, example: str | None) -> nodes.definition_list_item:
+        """Return a bug with its link, which `make check-links` asks for, and what catches it."""
         name = bug.get("reproduced_by", "")
         if "not_expressible" in bug:
             said = f"Not shown by any call: {html.escape(bug['not_expressible'])}"
@@ -138,8 +138,10 @@ class PublicBugs(SphinxDirective):
             case = f'<a href="generated.html#{example}">{example}</a>'
             said = f"Caught first by {link if example.startswith('SA') else case}"
             said += f"{slip if name in slips.SLIPS else ''}."
-        return (
-            f'<dt id="{bug["id"]}"><a href="{html.escape(bug["link"])}">'
-            f"{html.escape(bug['project'])}</a></dt>"
-            f'<dd><p>{html.escape(bug["wrong"])}</p><p class="caught">{said}</p></dd>'
+        item = defined(
+            nodes.reference("", bug["project"], refuri=bug["link"]),
+            paragraph(bug["wrong"]),
+            paragraph(raw(said), classes=("caught",)),
         )
+        item[0]["ids"] = [bug["id"]]
+        return item

@@ -24,9 +24,14 @@ RELEASED = str(int(datetime.fromisoformat(f"{released() or '2026-01-01'}T00:00Z"
 @cache
 def commit() -> str:
     """Return the commit, marked where the sources differ; nothing where there is no clone."""
-    command = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+
+    def git(*command: str) -> str:
+        run = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True)
+        return run.stdout.strip()
+
     try:
-        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        found = git("describe", "--always", "--exclude", "*")
+        differs = found and git("status", "--porcelain")  # files that git does not know, too
     except FileNotFoundError:  # no git
         return ""
-    return found.stdout.strip()
+    return f"{found}-dirty" if differs else found

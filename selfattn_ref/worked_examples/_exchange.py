@@ -123,7 +123,7 @@ def _verify_installed() -> int:
     if problems:
         return DIFFERS
     release = f"selfattn_ref {selfattn_ref.__version__}"
-    print(f"{len(ids())} examples and the generated cases are those of {release}")
+    print(f"{len(ids())} examples and the generated cases have the digests of {release}")
     return AGREES
 
 

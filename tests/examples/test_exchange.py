@@ -399,7 +399,7 @@ class TestGenerated:
 class TestInstalled:
     def test_all_are_those_that_were_released(self, run):
         assert run("verify", "all") == (
-            0, f"{len(ids())} examples and the generated cases are those of "
+            0, f"{len(ids())} examples and the generated cases have the digests of "
             f"selfattn_ref {selfattn_ref.__version__}\n", ""
         )  # fmt: skip
         known = json.loads((DATA / "digests.json").read_text("utf-8"))

@@ -1,7 +1,9 @@
 """Pages are executed again whenever something that they import has changed."""
 
+import ast
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, writes
@@ -10,7 +12,7 @@ from press.build.book import INPUTS
 from press.build.execution import READS_MORE
 from press.build.fingerprint import DEPENDENCIES, fingerprint
 from press.seams import Cache
-from tests.pages.sources import BOOK, ROOT
+from tests.pages.sources import BOOK, ROOT, cells, pages
 
 
 @pytest.fixture
@@ -22,6 +24,32 @@ def copy(tmp_path):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
+
+
+def imported(code):
+    """Yield the modules of ours that a cell imports, as paths."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names = [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+        else:
+            continue
+        paths = [Path(*name.split(".")) for name in names]
+        paths = [file for one in paths for file in (one.with_suffix(".py"), one / "__init__.py")]
+        yield from (file for file in paths if (ROOT / file).is_file())
+
+
+def test_what_a_cell_imports_is_a_dependency_or_its_page_is_executed_anew():
+    kept = {
+        path
+        for page in pages()
+        if not any(line in (text := page.read_text("utf-8")) for line in READS_MORE)
+        for cell in cells(text)
+        for path in imported(cell.code)
+    }
+    assert len(kept) > 5
+    assert not [one for one in kept if not any(one.is_relative_to(top) for top in DEPENDENCIES)]
 
 
 class TestFingerprint:
