@@ -41,6 +41,7 @@ RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·",
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
 OTHER = "volume:"  # before a place in the other one
+END = "end:"  # before the id of a page: where it ends
 SORTED = "reference/glossary.html", "reference/bibliography.html"  # found without a page
 IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
 
@@ -358,6 +359,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
     parts = [*lessons, Part(SOLUTIONS, solutions), *rest]
     own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
     chapters: list[Element] = []
+    ends: list[str] = []
     contents = E.OL()
     sheets: dict[tuple[str, str], str] = {}  # by what stands above them on the left and the right
     for part in (part for part in parts if part.pages):
@@ -373,10 +375,15 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             address = f"{book.base}/{page.path}".lstrip("/")
             looks = f"page: {sheet}; --address: {quoted(address)}"
             style = {"id": page.slug, "class": _kind(page, part), "style": looks}
-            chapters.append(E.ARTICLE(*page.main, style))
+            article = E.ARTICLE(*page.main, style)
+            ends.append(f"{END}{page.slug}")
+            article.append(E.SPAN(id=ends[-1]))
+            chapters.append(article)
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
     terms.fill(chapters, _at)
+    for article in (one for one in chapters if "example" in one.classes):
+        article.find_class("card")[0].set("id", article.attrib.pop("id"))  # it may move on alone
     (number, name), (other, _) = VOLUMES[volume], _other(volume)
     looks = f':root {{ --other: "{other}" }}\n{_looks(site, sheets)}'
     return E.HTML(
@@ -394,7 +401,10 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             E.SECTION(E.H1("Contents"), contents, {"class": "toc", "id": "contents"}),
             E.MAIN(*chapters),
             # A browser writes an id into the PDF if a link leads there.
-            E.P({"hidden": ""}, *(E.A(href=f"#{name}") for name in sorted({"contents", *own}))),
+            E.P(
+                {"hidden": ""},
+                *(E.A(href=f"#{name}") for name in sorted({"contents", *own, *ends})),
+            ),
         ),
         lang="en",
     )

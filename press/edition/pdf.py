@@ -17,6 +17,7 @@ from playwright.sync_api import Page as Tab
 
 from press.build.book import SITE, epoch
 from press.edition.combined import (
+    END,
     FORMULA,
     OTHER,
     VOLUMES,
@@ -83,6 +84,16 @@ FILL_IN = """([own, other]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
+# Set the lines of a page closer that would end with a few of them, alone on a sheet.
+CLOSER = """([sheets, high]) => {
+  const start = (one) => one.id || one.querySelector(".card[id]")?.id;
+  const found = high.map((end) => document.getElementById(end).parentElement).filter((one) =>
+    !one.matches(".closer") && sheets[one.lastElementChild.id] > sheets[start(one)] &&
+    sheets[one.lastElementChild.id] !== sheets[start(one.nextElementSibling ?? one)]);
+  for (const one of found) one.classList.add("closer");
+  return found.length;
+}"""
+HIGH = 640  # points above the foot of a sheet: there are a few lines above
 Numbers = dict[str, int]  # of the sheet that has an id
 
 
@@ -138,7 +149,11 @@ def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
     (other,) = VOLUMES.keys() - {volume}
     tab.evaluate(FILL_IN, [numbers[volume], numbers[other]])
     with _printed(tab) as pdf:
-        return places(pdf)
+        found = places(pdf)
+        high = [str(n)[1:] for n, place in pdf.Root.Dests.items() if place[3] > HIGH]
+    if tab.evaluate(CLOSER, [found, [name for name in high if name.startswith(END)]]):
+        return _draft(tab, volume, numbers)
+    return found
 
 
 def _printed(tab: Tab, tagged: bool = False) -> Pdf:

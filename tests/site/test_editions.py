@@ -10,7 +10,7 @@ from lxml import html
 from press.build.book import SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
-from press.edition.pdf import CUT, FILL_IN, SHEET, places, print_book
+from press.edition.pdf import CLOSER, CUT, FILL_IN, SHEET, places, print_book
 from press.site import moved
 from selfattn_ref import __version__
 
@@ -123,7 +123,8 @@ class TestCombined:
         names = ("SA016", "SA017", "SA020")
         read = combined.read(SITE, [f"{name}/index.html" for name in names])
         book = combined.combine(SITE, read, "examples")
-        looks = [book.get_element_by_id(name).get("style") for name in names]
+        cards = [book.get_element_by_id(name) for name in names]
+        looks = [card.xpath("string(ancestor::article/@style)") for card in cards]
         sheets = [re.match("page: (.+?);", one)[1] for one in looks]
         assert sheets[0] == sheets[1] != sheets[2]
         heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
@@ -193,7 +194,7 @@ class TestPdf:
         assert len(labeled) > 20
         assert [len(sheets(one)) for one in labeled] == [1] * len(labeled)
 
-    def test_of_a_parted_paragraph_three_lines_stay_together(self, pdf, sheet):
+    def test_of_a_parted_paragraph_two_lines_stay_together(self, pdf, sheet):
         parted = [
             one
             for one in tags(pdf.Root.StructTreeRoot)
@@ -202,7 +203,7 @@ class TestPdf:
         found = sheet.locator("main p").evaluate_all("""all => all.map(getComputedStyle)
             .filter((looks) => looks.breakInside === "auto")
             .map((looks) => [looks.orphans, looks.widows].join())""")
-        assert {*found} == {"3,3"}
+        assert {*found} == {"2,2"}
         assert 0 < len(parted) <= len(found)
 
     def test_code_of_seven_lines_stays_on_a_sheet(self, sheet):
@@ -362,6 +363,24 @@ class TestSheets:
             f'<article id="one"><p style="{style}">too wide {"and wider " * 20}</p></article>'
         )
         assert [one[:13] for one in page.evaluate(CUT)] == cut
+        page.close()
+
+    def test_what_ends_with_a_few_lines_on_a_sheet_of_its_own_is_closer(self, browser):
+        page = browser.new_page()
+        page.set_content(
+            '<article id="a"><p></p><span id="end:a"></span></article>'
+            '<article><p class="card" id="b"></p><span id="end:b"></span></article>'
+            '<article id="c"><p></p><span id="end:c"></span></article>'
+            '<article id="d"><p></p><span id="end:d"></span></article>'
+        )
+        high = ["end:a", "end:b", "end:c", "end:d"]
+        sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 3, "c": 4, "end:c": 5, "d": 6, "end:d": 7}
+        assert page.evaluate(CLOSER, [sheets | {"b": 3, "d": 5}, high[:3]]) == 1  # b and c: no
+        found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
+        assert found == ["a"]
+        assert page.evaluate(CLOSER, [sheets, high[:3]]) == 2
+        assert page.evaluate(CLOSER, [sheets, high]) == 1
+        assert page.evaluate(CLOSER, [sheets, high]) == 0
         page.close()
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
