@@ -25,7 +25,7 @@ LAST = Path(__file__).with_suffix(".json")
 BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
 EXAMPLES = re.compile(r"^ *>>>.*(?:\n *\S.*)*", re.M)
 FILES = (
-    *("README.md", "CHANGELOG.md", "book/references.bib"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "book/references.bib"),
     *("book/reference/errata.yml", "book/reference/promises.yml", "book/examples/public-bugs.yml"),
 )
 

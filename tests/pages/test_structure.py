@@ -193,3 +193,15 @@ class TestApiPages:
         }
         described = {path.stem for path in (BOOK / "reference" / "api").glob("*.md")} - {"index"}
         assert described == modules
+
+
+def test_what_a_link_calls_below_or_above_is_there():
+    found = 0
+    for page in pages():
+        text = page.read_text("utf-8")
+        for link in re.finditer(r"\[[^\]]*\b(below|above)\b[^\]]*\]\(#([^)]*)\)", text):
+            way, name = link[1], re.escape(link[2])
+            label = re.search(rf"^(\({name}\)=|:label: {name}|    name: {name})$", text, re.M)
+            assert (label.start() > link.start()) == (way == "below"), link[0]
+            found += 1
+    assert found > 5

@@ -58,6 +58,7 @@ MALFORMED = [
     *("1.5", "-1", "-0", "0.1", "99", "1e9", "-1e9", "1,2", "1,2,3", ",", "1,", ",1", "1,,2"),
     *("½", "１", "<b>", "'", '"', "[]", "{}", "a" * 5000, "1," * 500),
 ]
+STATES = 200  # random ones, of each figure
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 # Run, and return the losses at the start and after each of three steps, none of which is missed.
 RUN = """new Promise((done) => {
@@ -244,7 +245,12 @@ def test_the_scripts_of_a_page_weigh_at_most_12_kb():
         scripts = re.findall(r'<script defer src="([^"?]*)', path.read_text("utf-8"))
         own = [name for name in scripts if "/live/" in name or name.endswith("trace.js")]
         assert sum(transfer_size(path.parent / name) for name in own) <= 12_000, path
-    assert "weigh 12 kB at most" in (SITE.parents[1] / "CONTRIBUTING.md").read_text("utf-8")
+    assert "weigh 12 kB at most" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def test_as_many_states_are_tried_as_contributors_are_told():
+    told = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    assert f"the numbers of {STATES} random\nstates" in told
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -257,7 +263,7 @@ class TestFigure:
         for path, place in everywhere(name):
             page = opened(name, path=path)
             known = facts(page, name, place)
-            states = [random_state(rng, known["start"], known["limits"]) for _ in range(200)]
+            states = [random_state(rng, known["start"], known["limits"]) for _ in range(STATES)]
             found = page.evaluate(
                 "([states, data]) => states.map((state) => kind.compute(state, data))".replace(
                     "kind", f"bookFigures.kinds.{name}"
