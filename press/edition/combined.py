@@ -37,6 +37,7 @@ ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
+SHORT = 280  # letters of a paragraph of four lines at most
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
@@ -52,7 +53,6 @@ class Page:
 
     path: str
     main: Element
-    part: str = ""  # whose lesson it solves
     title: str = field(init=False)
     slug: str = field(init=False)
 
@@ -192,7 +192,10 @@ def _strip(page: Page, below: int) -> None:
         column.append(column.makeelement("text", y=f"{foot - 19.5:g}"))
         column[-1].text = column.get("data-slip")
     for said in main.iter("p"):
-        if said.text_content().rstrip().endswith(":"):
+        words = said.text_content().strip()
+        if len(words) < SHORT:
+            said.classes.add("unbroken")
+        if words.endswith(":"):
             said.classes.add("leads")  # to what follows
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
@@ -310,8 +313,8 @@ def _at(name: str) -> Element:
     return E.A("000", {"class": "at", "href": f"#{name}"})
 
 
-def _take_solutions(page: Page, part: Part) -> Page | None:
-    """Take the solutions out of a page of a part, link each with its exercise, and return them.
+def _take_solutions(page: Page) -> Page | None:
+    """Take the solutions out of a page, link each with its exercise, and return them.
 
     Who answers what in a room is one of them.
     """
@@ -332,7 +335,7 @@ def _take_solutions(page: Page, part: Part) -> Page | None:
         solution.insert(0, E.H3(name, E.SMALL("p.\u00a0", _at(label)), {"aria-level": "3"}))
         taken.append(solution)
         asked.append(E.P("Solution: p.\u00a0", _at(f"{label}-solution"), {"class": "to-solution"}))
-    return Page(f"solutions/{page.path}", taken, part.name) if len(taken) > 1 else None
+    return Page(f"solutions/{page.path}", taken) if len(taken) > 1 else None
 
 
 # The book
@@ -352,7 +355,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
         taken
         for part in book.parts
         for page in part.pages
-        if (taken := _take_solutions(page, part)) is not None
+        if (taken := _take_solutions(page)) is not None
     ]
     lessons = [part for part in book.parts[:-1] if not part.name.startswith("Reference")]
     rest = book.parts[len(lessons) :]
@@ -431,9 +434,7 @@ def _running(page: Page, part: Part) -> str:
     if page.is_example:  # the ids of some ten: where the head changes, a sheet ends
         ten = [one.slug for one in part.pages if one.slug[:4] == page.slug[:4]]
         return f"{ten[0]}–{ten[-1]}" if len(ten) > 1 else page.slug
-    if part.name == SOLUTIONS:
-        return page.part
-    return "" if page.path in (FRONT, CATALOG) else page.title
+    return "" if page.path in (FRONT, CATALOG) or part.name == SOLUTIONS else page.title
 
 
 def _kind(page: Page, part: Part) -> str:

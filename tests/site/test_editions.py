@@ -130,16 +130,6 @@ class TestCombined:
         heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
         assert [heads[one] for one in sheets] == ["SA016–SA017", "SA016–SA017", "SA020"]
 
-    def test_solutions_have_the_part_of_their_lesson_above_them(self):
-        lessons = ["causal/masking", "causal/generating", "concepts/attention-equation"]
-        read = combined.read(SITE, [f"{name}.html" for name in lessons])
-        book = combined.combine(SITE, read)
-        looks = [book.get_element_by_id(f"solutions/{name}").get("style") for name in lessons]
-        sheets = [re.match("page: (.+?);", one)[1] for one in looks]
-        heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
-        assert sheets[0] == sheets[1] != sheets[2]
-        assert heads[sheets[0]] == "Causal masking"
-
     def test_no_sentence_of_the_book_asks_to_press_or_to_drag(self):
         book = combined.combine(SITE, combined.read(SITE))
         text = "\n".join(page.text_content() for page in book.iter("article"))

@@ -39,6 +39,21 @@ def press(page: Any, array: str, at: str) -> Any:
     return page.locator(".said").first.inner_text()
 
 
+@pytest.mark.parametrize("name", ["SA047", "SA084"])
+def test_long_numbers_fit_their_cells(browser, name):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((SITE / name / "index.html").as_uri())
+    wide = (
+        page.locator(".whole >> nth=0")
+        .locator("td[data-at]")
+        .evaluate_all("""all => all
+        .map((one) => [one.textContent, one.scrollWidth - one.clientWidth])""")
+    )
+    assert max(len(text) for text, _ in wide) > 5
+    assert not [text for text, over in wide if over > 0]
+    page.close()
+
+
 def test_the_drawings_of_an_example_have_names_of_their_own():
     names = {
         path.parent.name: re.findall(r'class="one"[^>]*><summary>(.*?)</', path.read_text("utf-8"))
