@@ -21,6 +21,15 @@ def window(browser):
     context.close()
 
 
+def until(page, question):
+    """Wait until it is so. `wait_for_function` asks again by `eval`, which the policy forbids."""
+    for _ in range(100):
+        if page.evaluate(question):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never so: {question}")
+
+
 @pytest.fixture
 def page(window):
     page = window.new_page()

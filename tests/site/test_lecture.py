@@ -10,6 +10,7 @@ import pytest
 
 from press.build.book import SITE
 from press.measure.access import broken_rules
+from tests.site.conftest import until
 
 LESSONS = sorted(
     path.relative_to(SITE).with_suffix("").as_posix()
@@ -126,12 +127,12 @@ def test_who_points_at_a_figure_goes_on_with_the_keys_of_the_lecture(lecture):
     slider = page.locator(f"{SHOWN} input")
     slider.click()
     assert says.inner_text() != before
-    page.wait_for_function("() => document.activeElement.className === 'stage'")
+    until(page, "document.activeElement.className === 'stage'")
     slider.focus()  # as by keyboard, where it stays
     page.keyboard.press("ArrowRight")
     assert position(page).startswith("1 of")
     page.locator(f"{SHOWN} .reset").click()
-    page.wait_for_function("() => document.activeElement.className === 'stage'")
+    until(page, "document.activeElement.className === 'stage'")
     page.keyboard.press("ArrowRight")
     assert position(page).startswith("2 of")
 
@@ -185,9 +186,9 @@ def test_a_figure_answers_there_and_keeps_its_keys(lecture):
 def test_it_fills_the_screen_and_the_way_back_leads_to_the_page(lecture):
     page = lecture("concepts/embeddings")
     page.keyboard.press("f")
-    page.wait_for_function("document.fullscreenElement?.className === 'frame'")
+    until(page, "document.fullscreenElement?.className === 'frame'")
     page.keyboard.press("F")
-    page.wait_for_function("!document.fullscreenElement")
+    until(page, "!document.fullscreenElement")
     assert page.locator(SHOWN).is_visible()
 
 
@@ -217,7 +218,7 @@ def test_who_leaves_one_that_an_address_opened_is_at_its_button(visit):
     page = visit(SITE / "causal/masking.html", "?lecture=3")
     page.locator(SHOWN).wait_for()
     page.keyboard.press("Escape")
-    page.wait_for_function("() => document.activeElement.className === 'lecture'", timeout=3000)
+    until(page, "document.activeElement.className === 'lecture'")
 
 
 def test_without_script_nobody_is_offered_it(visit):

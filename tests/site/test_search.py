@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from press.build.server import serving
+from tests.site.conftest import until
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
 
@@ -75,7 +76,7 @@ def test_the_last_question_stands_there_on_the_next_page(page, address):
     page.keyboard.press("/")
     page.locator(".found a").first.wait_for()
     assert page.locator("dialog input").input_value() == "entropy"
-    page.wait_for_function("document.activeElement.id === 'question'")  # in a window of any state
+    until(page, "document.activeElement.id === 'question'")  # in a window of any state
     page.keyboard.type("rope")  # it is selected: the next one takes its place
     expect(page.locator("dialog input")).to_have_value("rope")
 

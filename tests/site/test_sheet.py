@@ -17,6 +17,7 @@ from press.measure.access import broken_rules
 from selfattn_ref import multi_head_attention, scaled_dot_product_attention
 from selfattn_ref.worked_examples import load
 from selfattn_ref.worked_examples.slips import SLIPS, matrix
+from tests.site.conftest import until
 
 CELL = re.compile(
     r'<td data-array="(\w+)" data-at="([\d,]+)"(?: class="(\w+)")?(?: style="([^"]*)")?>(.*?)</td>'
@@ -355,7 +356,7 @@ def test_tab_takes_the_number_and_goes_to_the_next_control(
     entry.focus()
     page.keyboard.type("5")
     page.keyboard.press(key)
-    page.wait_for_function("() => bookSheet.sheets[0].past.length === 1")
+    until(page, "bookSheet.sheets[0].past.length === 1")
     assert page.evaluate("document.activeElement.matches('.steps button')")
 
 
@@ -535,7 +536,7 @@ def test_what_a_slip_does_is_spoken_once(opened: Any) -> None:
     press(page, "query", "2,0")
     page.locator(".steps input").first.fill("50")
     page.keyboard.press("Tab")  # now the numbers differ by more
-    page.wait_for_function("() => spoken === 1")
+    until(page, "spoken === 1")
     assert "numbers differ" in page.locator(".wrong").first.inner_text()
 
 
