@@ -407,9 +407,11 @@ class TestInstalled:
         released = json.loads(LEDGER.read_text("utf-8"))
         assert known == {name: digest for name, digest in released.items() if digest}
 
-    def test_a_digest_that_is_another_and_a_file_that_is_gone_are_named(self, run, monkeypatch):
+    def test_each_digest_is_compared_and_a_file_that_is_gone_is_named(self, run, monkeypatch):
         real = _exchange.file_content
-        known = json.loads(real("digests")) | {"SA016": "0" * 64, "SA900": "1" * 64}
+        installed = json.loads(real("digests"))
+        assert installed.keys() == {*ids(), "generated"}
+        known = dict.fromkeys(installed, "0" * 64) | {"SA900": "1" * 64}
         monkeypatch.setattr(
             _exchange,
             "file_content",
@@ -417,10 +419,13 @@ class TestInstalled:
         )
         code, out, _ = run("verify", "all")
         assert code == 1
-        assert out == (
-            "SA900.json is missing\n"
-            f"SA016.json is another: its digest is sha256:{load('SA016').digest}\n"
-        )
+        assert out.splitlines() == [
+            "SA900.json is missing",
+            *(f"{i}.json is another: its digest is sha256:{is_}" for i, is_ in installed.items()),
+        ]
+        page = (DATA.parents[2] / "book/reference/api/worked_examples.md").read_text("utf-8")
+        told = "compare the digests of what is installed, examples and generated cases, with those"
+        assert f"| `verify all` | {told} of the release |" in page
 
     def test_a_damaged_file_is_named(self, tmp_path):
         shutil.copytree(Path(selfattn_ref.__file__).parent, tmp_path / "selfattn_ref")

@@ -41,10 +41,11 @@ def imported(code):
 
 
 def test_what_a_cell_imports_is_a_dependency_or_its_page_is_executed_anew():
+    texts = [page.read_text("utf-8") for page in pages()]
     kept = {
         path
-        for page in pages()
-        if not any(line in (text := page.read_text("utf-8")) for line in READS_MORE)
+        for text in texts
+        if not any(line in text for line in READS_MORE)
         for cell in cells(text)
         for path in imported(cell.code)
     }

@@ -202,6 +202,7 @@ def test_what_a_link_calls_below_or_above_is_there():
         for link in re.finditer(r"\[[^\]]*\b(below|above)\b[^\]]*\]\(#([^)]*)\)", text):
             way, name = link[1], re.escape(link[2])
             label = re.search(rf"^(\({name}\)=|:label: {name}|    name: {name})$", text, re.M)
+            assert label, f"{link[0]} leads to another page"
             assert (label.start() > link.start()) == (way == "below"), link[0]
             found += 1
     assert found > 5
