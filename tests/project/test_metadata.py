@@ -247,6 +247,21 @@ class TestStyle:
         assert pieces(rjsmin.jsmin(script)) == pieces(script)
 
 
+def test_a_build_of_a_file_that_git_does_not_know_is_marked(tmp_path, monkeypatch):
+    def git(*command):
+        who = ["-c", "user.name=A", "-c", "user.email=a@localhost"]
+        run = ["git", "-C", tmp_path, *who, *command]
+        return subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+
+    monkeypatch.setattr(commit, "ROOT", tmp_path)
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "first")
+    here = git("rev-parse", "--short", "HEAD")
+    assert commit.commit.__wrapped__() == here
+    (tmp_path / "new.py").touch()
+    assert commit.commit.__wrapped__() == f"{here}-dirty"
+
+
 def test_a_browser_keeps_what_the_page_on_hosting_says_and_no_cookie():
     kept = {
         "localStorage.theme": "the theme that a reader chose",
