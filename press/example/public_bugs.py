@@ -143,5 +143,5 @@ class PublicBugs(SphinxDirective):
             paragraph(bug["wrong"]),
             paragraph(raw(said), classes=("caught",)),
         )
-        item[0].insert(0, raw(f'<span id="{bug["id"]}"></span>'))  # a term is what has an id
+        item[0].insert(0, raw(f'<span id="{bug["id"]}"></span>'))  # with an id itself, it is a term
         return item

@@ -88,17 +88,17 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
     """Return the section of an example with its sheets, the first of them open; or nothing."""
     drawn: list[str] = []
     numbers = count(1)
-    calls = [list(group) for _, group in groupby(of_example(data["id"]), lambda one: one.call)]
-    titles = [of_one[0].title for of_one in calls]
-    for of_one in calls:
-        call, title = of_one[0].call, html.escape(of_one[0].title)
-        if titles.count(of_one[0].title) > 1:
+    titles = {sheet.call: sheet.title for sheet in of_example(data["id"])}
+    for call, group in groupby(of_example(data["id"]), lambda sheet: sheet.call):
+        title = html.escape(titles[call])
+        if [*titles.values()].count(titles[call]) > 1:
             title += f" (call {call})"
         is_open = "" if drawn else " open"
-        width = of_one[0].arrays()["key"].shape[1]
-        bodies = [numbered(next(numbers), sheet) for sheet in of_one]
-        if of_one[0].head:
-            bodies = [tabs(of_one, bodies, f"call-{call}")]
+        heads = list(group)
+        width = heads[0].arrays()["key"].shape[1]
+        bodies = [numbered(next(numbers), sheet) for sheet in heads]
+        if heads[0].head:
+            bodies = [tabs(heads, bodies, f"call-{call}")]
         head = f"<summary>{title}</summary>{meanings(call, width, data)}"
         drawn += [f'<details class="one"{is_open}>{head}{body}</details>' for body in bodies]
     if not drawn:
