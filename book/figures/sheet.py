@@ -107,10 +107,10 @@ class Sheet(Drawing):
         features = self.features if "w_query" in self.given else ()
         heads = [*self.rows, *self.columns, *features]
         names = 0.5 + max(text_width(name, SIZE, bold=True) for name in heads) / 18
-        digits = self._digits(arrays)
-        wide = next((w for w in WIDTHS if w >= self._width(arrays, names, digits)), None)
+        wider = self._wider(arrays)
+        wide = next((w for w in WIDTHS if w >= self._width(arrays, names, wider)), None)
         looks = f"--names:{names:.1f}rem;--count:{self._cells(arrays)}"
-        looks += f";--digits:{digits:.2f}" if digits > 1 else ""
+        looks += f";--wider:{wider:.2f}" if wider > 1 else ""
         return (
             f'<div class="whole{f" at-{wide}" if wide else ""}"{name} style="{looks}">{script}'
             f'<div class="bands">{bands}</div></div>'
@@ -144,17 +144,17 @@ class Sheet(Drawing):
 
     # The drawing
 
-    def _digits(self, arrays: Mapping[str, Array]) -> float:
+    def _wider(self, arrays: Mapping[str, Array]) -> float:
         """Return how many times wider a cell has to be for the longest number."""
         texts = (shown(float(x)) for array in arrays.values() for x in array[np.isfinite(array)])
         longest = max(text_width(text, SIZE) for text in texts) / 18
         return (longest + 0.4) / CELL if longest > CELL else 1.0
 
-    def _width(self, arrays: Mapping[str, Array], names: float, digits: float) -> float:
+    def _width(self, arrays: Mapping[str, Array], names: float, wider: float) -> float:
         """Return how wide it is in rem, if all matrices stand beside each other."""
         below = [column[0] for band in self._bands() for column in band if column[0] in arrays]
         heads = 3 if "w_query" in self.given else 2
-        return self._cells(arrays) * CELL * digits + heads * names + len(below) * GAP
+        return self._cells(arrays) * CELL * wider + heads * names + len(below) * GAP
 
     def _cells(self, arrays: Mapping[str, Array]) -> int:
         """Return how many columns the lower row of matrices has."""
