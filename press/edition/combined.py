@@ -8,12 +8,14 @@ web, unless a page before has the same.
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from posixpath import join, normpath
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from lxml.html import builder as E
+from lxml.html import fragment_fromstring, tostring
 
 from press.build.check_html import parsed
 from press.edition import terms
@@ -37,6 +39,7 @@ ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
+LONGEST_RUN = 14  # lines of code with none that is blank
 SHORT = 280  # letters of a paragraph of four lines at most
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -166,7 +169,13 @@ def _strip(page: Page, below: int) -> None:
     for entry in main.xpath(".//ul[@class='entries']//li"):  # before links to nowhere are gone
         entry.set("title", entry.xpath("string(a[1] | text()[1])").strip())
     for reading in main.xpath(".//section[@id='further-reading']"):
-        reading.append(E.DIV(*reading[1:]))  # in columns
+        (head,) = reading.findall("h2")
+        reading.append(E.DIV(*list(head.itersiblings())))  # in columns
+    for entry in main.xpath(".//dl[contains(@class, 'py')]/dd"):
+        _name_beside(entry)
+    for statement in main.find_class("statement"):
+        if said := statement.xpath("p[@class='uses']"):
+            statement.insert(0, E.ASIDE(*said))
     for fold in main.iter("details"):
         fold.set("open", "")
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
@@ -182,6 +191,8 @@ def _strip(page: Page, below: int) -> None:
         longest = LONGEST_OUTPUT if is_output else LONGEST_CODE
         if code.text_content().count("\n") <= longest:
             code.classes.add("unbroken")
+        elif not is_output:
+            code[:] = [_runs(within)]
     for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
         drawing = picture.getparent()  # a drawing as any other, with its sentence below
         drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
@@ -199,6 +210,32 @@ def _strip(page: Page, below: int) -> None:
             said.classes.add("leads")  # to what follows
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
+
+
+def _name_beside(entry: Element) -> None:
+    """Let the names of what is said of a function stand beside it: "Notes" as "Returns"."""
+    named = None
+    for one in list(entry):
+        if "rubric" in one.classes or "seealso" in one.classes:
+            name = one if "rubric" in one.classes else one[0]
+            named = E.DD(*one[1:])
+            one.addprevious(E.DL(E.DT(name.text), named, {"class": "field-list"}))
+            one.drop_tree()
+        elif one.tag == "dl":  # of fields, or of a member
+            named = None
+        elif named is not None:
+            named.append(one)
+
+
+def _runs(code: Element) -> Element:
+    """Let code part where a line is blank: a loop stays with its body, if they are not too long."""
+    parts = [escape(code.text or ""), *(tostring(one, encoding="unicode") for one in code)]
+    text = re.sub(r"\n((?:</span>)+)\n", r"\1\n\n", "".join(parts))  # a span may end with the line
+    runs = [f"{run}\n" for run in text.rstrip("\n").split("\n\n")]
+    if all(run.count("<span") == run.count("</span>") for run in runs):  # no blank line in a string
+        held = '<span class="unbroken">{}</span>'.format
+        runs = [held(run) if run.count("\n") <= LONGEST_RUN else run for run in runs]
+    return fragment_fromstring("<code>{}</code>".format("\n".join(runs)))
 
 
 def _arranged(main: Element) -> list[Element]:

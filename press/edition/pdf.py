@@ -61,6 +61,26 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
+# The matrices of a Sheet stand in one row, where the first has the names of all: up to an eighth
+# smaller for it. Of others, the weights begin the second row with what comes of them.
+ONE_ROW = """() => {
+  for (const whole of document.querySelectorAll(".whole:not(.poster .whole)")) {
+    const bands = whole.querySelector(".bands"), parts = [...bands.children];
+    const top = (one) => one.offsetTop + one.offsetHeight, last = parts.at(-1);
+    if (parts.every((one) => top(one) === top(last))) continue;
+    whole.classList.add("one-row");
+    const share = bands.clientWidth / bands.scrollWidth;
+    if (share >= 7 / 8) {
+      whole.style.zoom = 0.99 * share;  // what is rounded, too
+      continue;
+    }
+    whole.classList.remove("one-row");
+    if (parts.filter((one) => top(one) === top(last)).length > 1) continue;
+    const second = bands.cloneNode(false);
+    second.append(...parts.slice(-2));
+    bands.after(second);
+  }
+}"""
 PRINTINGS = 7
 # What is left of the last layout can make the next one break elsewhere.
 FORGET = "document.body.hidden = true; document.body.offsetHeight; document.body.hidden = false"
@@ -84,13 +104,14 @@ FILL_IN = """([own, other]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of a page closer that would end with a few of them, alone on a sheet.
+# Set the lines of a page closer, or closer still, that would end with a few alone on a sheet.
 CLOSER = """([sheets, high]) => {
   const start = (one) => one.id || one.querySelector(".card[id]")?.id;
   const found = high.map((end) => document.getElementById(end).parentElement).filter((one) =>
-    !one.matches(".closer") && sheets[one.lastElementChild.id] > sheets[start(one)] &&
+    !one.matches(".closest, .example.closer") &&
+    sheets[one.lastElementChild.id] > sheets[start(one)] &&
     sheets[one.lastElementChild.id] !== sheets[start(one.nextElementSibling ?? one)]);
-  for (const one of found) one.classList.add("closer");
+  for (const one of found) one.classList.add(one.matches(".closer") ? "closest" : "closer");
   return found.length;
 }"""
 HIGH = 640  # points above the foot of a sheet: there are a few lines above
@@ -138,6 +159,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     tab.evaluate(FACES)  # also those of paper alone, which would come between two printings
     tab.set_viewport_size(SHEET)
     tab.emulate_media(media="print")
+    tab.evaluate(ONE_ROW)
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)

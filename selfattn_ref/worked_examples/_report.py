@@ -261,7 +261,7 @@ def report(
     dtype: str = "float64",
     name: str | None = None,
     whole: bool | None = None,
-    tell: Callable[[Outcome], None] = lambda outcome: None,
+    tell: Callable[[Outcome], object] | None = None,
 ) -> Report:
     """Make every call to a function, and sum up the outcomes.
 
@@ -334,12 +334,14 @@ def report(
             outcomes.append(runner.outcome(call, NOT_ASKED, ""))
             continue
         outcomes.append(runner.ask(call))
-        tell(outcomes[-1])
+        if tell is not None:
+            tell(outcomes[-1])
     good = [o.verdict for o in outcomes if not o.refusal]
     well = RIGHT in good and not {DIFFERENT, FAILED} & {*good}
     for index, call in later:
         outcomes[index] = runner.refuse(call, well)
-        tell(outcomes[index])
+        if tell is not None:
+            tell(outcomes[index])
     return Report(
         name or str(getattr(function, "__qualname__", type(function).__name__)),
         tuple(outcomes),

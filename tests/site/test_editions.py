@@ -24,6 +24,7 @@ PAGES = (
     "reference/handouts/mask.html",
     "reference/handouts/poster.html",
     "reference/glossary.html",
+    "reference/api/language.html",
 )
 RIGHT_HEAD = r'@page (\S+) .*top-right \{ content: "(.+?)"'
 
@@ -363,19 +364,66 @@ class TestSheets:
         page = browser.new_page()
         page.set_content(
             '<article id="a"><p></p><span id="end:a"></span></article>'
-            '<article><p class="card" id="b"></p><span id="end:b"></span></article>'
+            '<article class="example"><p class="card" id="b"></p><span id="end:b"></span></article>'
             '<article id="c"><p></p><span id="end:c"></span></article>'
             '<article id="d"><p></p><span id="end:d"></span></article>'
         )
         high = ["end:a", "end:b", "end:c", "end:d"]
         sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 3, "c": 4, "end:c": 5, "d": 6, "end:d": 7}
-        assert page.evaluate(CLOSER, [sheets | {"b": 3, "d": 5}, high[:3]]) == 1  # b and c: no
-        found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
-        assert found == ["a"]
-        assert page.evaluate(CLOSER, [sheets, high[:3]]) == 2
-        assert page.evaluate(CLOSER, [sheets, high]) == 1
-        assert page.evaluate(CLOSER, [sheets, high]) == 0
+        moved = sheets | {"b": 3, "d": 5}  # b is on one sheet, and d begins where c ends
+        assert [page.evaluate(CLOSER, [moved, high[:3]]) for _ in range(3)] == [1, 1, 0]
+        found = page.locator(".closer").evaluate_all("all => all.map((one) => one.className)")
+        assert found == ["closer closest"]
+        assert [page.evaluate(CLOSER, [sheets, high[:3]]) for _ in range(3)] == [2, 1, 0]
+        assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(3)] == [1, 1, 0]
         page.close()
+
+    def test_long_code_parts_where_a_line_is_blank(self, sheet):
+        site = html.document_fromstring((SITE / LESSON).read_text("utf-8"))
+        published = [one.text_content() for one in site.xpath("//div[@class='cell_input']//pre")]
+        long = sheet.locator(".cell_input pre:not(.unbroken)")
+        printed = long.all_text_contents()
+        assert {one for one in published if one.count("\n") > 7} <= set(printed)
+        runs = long.locator("span.unbroken")
+        held = runs.all_text_contents()
+        assert len(held) > 5
+        assert all("\n\n" not in one.strip() for one in held)
+        looks = "all => all.map((one) => getComputedStyle(one).breakInside)"
+        assert set(runs.evaluate_all(looks)) == {"avoid"}
+        written = [run for one in printed for run in one.strip().split("\n\n")]
+        assert len(held) == sum(run.count("\n") < combined.LONGEST_RUN for run in written)
+
+    def test_the_matrices_of_a_sheet_stand_in_a_row_or_in_two_with_company(self, made):
+        rows = [
+            row
+            for tab in made[1].values()
+            for row in tab.locator(".bands").evaluate_all("""all => all.map((bands) => {
+              const foot = (one) => one.offsetTop + one.offsetHeight;
+              const feet = [...bands.children].map(foot);
+              return [feet.length, new Set(feet).size,
+                      feet.filter((one) => one === feet.at(-1)).length];
+            })""")
+        ]
+        assert {count for _, count, _ in rows} == {1, 2}
+        assert all(count == 1 or last > 1 for count, _, last in rows)
+        scaled = made[1]["book"].locator(".one-row")
+        assert scaled.count() > 0
+        for whole in scaled.all():
+            assert 7 / 8 < float(whole.evaluate("one => one.style.zoom")) + 0.01 < 1.01
+            assert (
+                whole.locator(".own:visible").count()
+                == whole.locator(".band").first.locator(".own:visible").count()
+            )
+
+    def test_what_is_said_of_a_function_stands_beside_its_name(self, made):
+        names = made[1]["examples"].locator(".field-list > dt")
+        said = set(names.all_inner_texts())
+        assert said >= {"Parameters", "Returns", "Raises", "See also", "Notes", "Examples"}
+        for name in names.all():
+            words = name.locator("xpath=following-sibling::dd[1]").bounding_box()
+            own = name.bounding_box()
+            assert own["x"] + own["width"] <= words["x"]
+            assert own["y"] == pytest.approx(words["y"], abs=1)
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
