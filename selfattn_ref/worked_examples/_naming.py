@@ -1,4 +1,4 @@
-"""Which slips of the catalog explain what a function does: at every call, or they are not named."""
+"""Which slips of the catalog explain what a function does at every call where they are defined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 class Candidates:
-    """The slips that explain every call so far, those that differ and those that agree.
+    """The slips that explain every call so far that they are defined at, wrong or right.
 
     A slip has variants, such as another small number in the place of a hidden score. What no slip
     gives to the last digit is compared as if it were of float32.

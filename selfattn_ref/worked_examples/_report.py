@@ -91,7 +91,8 @@ class Report:
     outcomes : tuple of Outcome
         The outcome of each call, in order.
     slips : tuple of str
-        The slips of the catalog that explain every call that was asked.
+        The slips of the catalog that explain every call that was made with options of attention
+        alone and returned numbers; a call that raised, or with a capability, says nothing of them.
     certain : bool
         Whether a single slip explains so much that it is named as the cause; otherwise the function
         is only consistent with `slips`.

@@ -319,8 +319,8 @@ def jax(function: Function, dtype: str = "float64") -> Function:
 def keras(function: Function, dtype: str = "float64") -> Function:
     """Adapt a function that is called like keras.ops.dot_product_attention.
 
-    ``function(query, key, value, bias=..., mask=..., scale=..., is_causal=...,
-    attn_logits_soft_cap=...)``, with tensors (B, T, H, d). An offset is passed as a mask.
+    ``function(query, key, value, bias=..., mask=..., scale=..., is_causal=...)``, with tensors (B,
+    T, H, d). An offset is passed as a mask. The soft cap is not passed: those calls are not made.
     """
 
     def array(x: Array) -> Any:

@@ -2,9 +2,9 @@
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
 example, the texts in the code of a derivation, of a drawing and of a script, the docstrings of the
-library, the text of a page with the cells that draw, and the files that are listed here. If one
-changes, a test says so. Whoever has read it again, beside its numbers and sources, enters it with
-`python -m tests.pages.last_read`.
+library, the text of a page with the cells that draw or write a sheet, and the files that are listed
+here. If one changes, a test says so. Whoever has read it again, beside its numbers and sources,
+enters it with `python -m tests.pages.last_read`.
 """
 
 import ast
@@ -24,6 +24,7 @@ from tests.pages.sources import CELL, ROOT, pages, relative
 LAST = Path(__file__).with_suffix(".json")
 BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
 EXAMPLES = re.compile(r"^ *>>>.*(?:\n *\S.*)*", re.M)
+DRAWS = re.compile(r"^  figure:|^(?:Handout|Poster)\(", re.M)  # or writes a sheet to print
 FILES = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "book/references.bib"),
     *("book/reference/errata.yml", "book/reference/promises.yml", "book/examples/public-bugs.yml"),
@@ -36,7 +37,8 @@ def in_words(value: Any) -> Iterator[str]:
         yield value
     elif isinstance(value, dict):
         for name, one in value.items():
-            yield from in_words(one if name != "value" else None)
+            if name != "value" or isinstance(one, dict):  # an array may have this name
+                yield from in_words(one)
     elif isinstance(value, list):
         for one in value:
             yield from in_words(one)
@@ -83,8 +85,8 @@ def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def text_of(page: str) -> str:
-    """Return what a page says outside of its statements, with the cells that draw a figure."""
-    return CELL.sub(lambda cell: cell[0] * ("\n  figure:" in cell[0]), BLOCK.sub("", page))
+    """Return what a page says outside of its statements, with the cells that draw or write it."""
+    return CELL.sub(lambda cell: cell[0] * bool(DRAWS.search(cell[0])), BLOCK.sub("", page))
 
 
 def read() -> dict[str, str]:

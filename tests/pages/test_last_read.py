@@ -50,8 +50,6 @@ def test_what_has_changed_is_named(old, new, noticed):
 
 
 def test_words_of_an_example_and_of_a_derivation_are_read():
-    assert [*in_words({"why": "So.", "sum": {"description": "Two.", "value": ["a"]}})] == [
-        "So.",
-        "Two.",
-    ]
+    entry = {"description": "Two.", "value": ["a"]}
+    assert [*in_words({"why": "So.", "sum": entry, "value": entry})] == ["So.", "Two.", "Two."]
     assert [*texts('says = "hidden" if turned else "seen"\ndot(x, 3)')] == ["hidden", "seen"]

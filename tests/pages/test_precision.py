@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from press.example import precision
-from selfattn_ref.worked_examples import WorkedExampleMismatch
+from selfattn_ref.worked_examples import WorkedExampleMismatch, cases
 from selfattn_ref.worked_examples.slips import SLIPS
 
 
@@ -35,6 +35,8 @@ class TestSharpness:
 
 def test_there_is_a_row_for_each_call_and_a_count_for_each_size():
     rows = precision.sharpness()
+    ours = [call for _, call in cases() if call.expected is not None]
+    assert len(rows) == len(ours)
     *_, last = precision.by_size()
     assert last.count(f"of {len(rows)}") == len(precision.DTYPES)
     assert len(list(precision.by_call())) == len(rows) + 2

@@ -7,7 +7,7 @@ import pikepdf
 import pytest
 from lxml import html
 
-from press.build.book import SITE
+from press.build.book import ROOT, SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
 from press.edition.pdf import CLOSER, CUT, FILL_IN, SHEET, places, print_book
@@ -35,6 +35,9 @@ def made(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("edition")
     before = len(browser.contexts)
     volumes = dict(print_book(browser, SITE, folder, PAGES))
+    assert len(volumes) == 2
+    for name, said in (("README", "prints two volumes"), ("CONTRIBUTING", "as two volumes")):
+        assert said in (ROOT / f"{name}.md").read_text("utf-8")
     tabs = [context.pages[0] for context in browser.contexts[before:]]
     yield volumes, dict(zip(volumes, tabs, strict=True))
     for tab in tabs:

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from press.build.book import SITE
+from press.build.book import ROOT, SITE
 from press.build.check_html import html_files, parsed
 from press.site import moved
 
@@ -59,6 +59,7 @@ def test_each_page_says_where_it_is():
     page = parsed(SITE / "reference" / "api" / "masks.html")
     groups = page.xpath("//nav[@class='part']/p[@class='group']/text()")
     assert groups == ["look up", "library", "teach", "project"]
+    assert "The reference has four groups" in (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert page.xpath("//nav[@class='trail']//li//text()") == [
         "Reference",
         "library",
