@@ -393,6 +393,14 @@ const bookSearch = (() => {
     if (box) show();
   };
 
+  const takeFocus = () => {
+    box.input.focus();
+    box.input.select();
+  };
+
+  // Until a page is shown, nothing in it can be focused.
+  const whenShown = (act) => document.fonts.ready.then(() => requestAnimationFrame(act));
+
   search.open = () => {
     if (!box) {
       dialog = make("dialog", { class: "search", "aria-label": "Search" });
@@ -407,8 +415,8 @@ const bookSearch = (() => {
     fetchIndex();
     show();
     if (dialog && !dialog.open) dialog.showModal();
-    box.input.focus();
-    box.input.select();
+    takeFocus();
+    if (document.activeElement !== box.input) whenShown(takeFocus);
   };
 
   const place = document.getElementById("search");
@@ -422,7 +430,7 @@ const bookSearch = (() => {
         history.replaceState(null, "", q ? `?q=${encodeURIComponent(q)}` : location.pathname);
       } catch { /* the address stays as it was */ }
     });
-    document.fonts.ready.then(() => requestAnimationFrame(() => box.input.focus())); // until then nothing can be focused
+    whenShown(() => box.input.focus());
   }
   return search;
 })();
