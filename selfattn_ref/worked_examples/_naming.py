@@ -27,8 +27,9 @@ class Candidates:
     def __init__(self) -> None:
         self._exact: list[Slip] = list(SLIPS.values())
         self._near: list[Slip] = list(SLIPS.values())
-        self._explained = 0
-        self.unexplained = 0
+        self._explained = 0  # of the calls that are wrong
+        self._others = 0  # which are wrong with a capability
+        self._raised: list[Call] = []
 
     @property
     def names(self) -> list[Slip]:
@@ -36,16 +37,29 @@ class Candidates:
         return (self._exact or self._near) if self._explained else []
 
     @property
+    def unexplained(self) -> int:
+        """How many calls are wrong where the slips that are left are not, or are not defined."""
+        given = (_output(slip, call) for call in self._raised for slip in self.names[:1])
+        return self._others + sum(output is not None for output in given)
+
+    @property
     def certain(self) -> bool:
         """Whether one alone is left, which explains all of several calls."""
         return len(self.names) == 1 and self._explained > 2 and not self.unexplained
 
+    def raised(self, call: Call) -> None:
+        """Remember a call that raised an error, as a slip does at most where it is not defined."""
+        if _is_asked(call):
+            self._raised.append(call)
+        else:
+            self._others += 1
+
     def see(self, call: Call, judge: Judge, result: Any, *, right: bool) -> None:
         """Leave out the slips that do not give this result where they are defined."""
-        if not (self._exact or self._near):
-            return
         if not _is_asked(call):
-            self.unexplained += not right
+            self._others += not right
+            return
+        if not (self._exact or self._near):
             return
         try:
             got, dtype = as_numbers(result)

@@ -91,11 +91,11 @@ class Report:
     outcomes : tuple of Outcome
         The outcome of each call, in order.
     slips : tuple of str
-        The slips of the catalog that explain every call that was made with options of attention
-        alone and returned numbers; a call that raised, or with a capability, says nothing of them.
+        The slips of the catalog that explain every call at which slips are defined: those without a
+        capability that returned numbers, right or wrong.
     certain : bool
-        Whether a single slip explains so much that it is named as the cause; otherwise the function
-        is only consistent with `slips`.
+        Whether a single slip explains all of several calls that are wrong, so that it is named as
+        the cause; otherwise the function is only consistent with `slips`.
     claims : frozenset of str or None
         The keywords that the function says it takes; None if it does not say.
     require : tuple of str
@@ -106,6 +106,8 @@ class Report:
         The function of this package that it was tested in place of.
     notes : tuple of str
         Notes of an adapter, if one was used.
+    unexplained : int
+        How many calls `slips` do not explain: they raised, or are wrong with a capability.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Report:
     whole: bool = True
     place: str = ATTENTION
     notes: tuple[str, ...] = ()
+    unexplained: int = 0
 
     def __repr__(self) -> str:
         return "\n".join(summary(self))
@@ -343,16 +346,18 @@ def report(
         outcomes[index] = runner.refuse(call, well)
         if tell is not None:
             tell(outcomes[index])
+    slips = runner.candidates
     return Report(
         name or str(getattr(function, "__qualname__", type(function).__name__)),
         tuple(outcomes),
-        tuple(slip.id for slip in runner.candidates.names),
-        runner.candidates.certain and whole,
+        tuple(slip.id for slip in slips.names),
+        slips.certain and whole,
         claimed(function),
         tuple(require),
         whole,
         place,
         tuple(getattr(function, "notes", ())),
+        slips.unexplained,
     )
 
 
@@ -430,6 +435,7 @@ class _Runner:
             if self.claims is None and keyword and keyword[1] in call.kwargs:
                 detail = f"the function takes no {keyword[1]}"
                 return self.outcome(call, NOT_ASKED, detail, wanting=(keyword[1],))
+            self.candidates.raised(call)
             return self.outcome(call, FAILED, f"{type(error).__name__}: {error}{line(error)}")
         # Of another shape, mostly: buffers that are kept from it do not fit.
         args, kwargs = call.args, call.kwargs

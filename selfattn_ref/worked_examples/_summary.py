@@ -62,6 +62,8 @@ def _numbers(report: Report) -> Iterator[str]:
         yield f"  it is what the slip {report.slips[0]} gives: {SLIPS[report.slips[0]].effect}"
     elif said:
         yield f"  consistent with the slip{'s' if len(said) > 1 else ''} {'; '.join(said)}"
+        if report.unexplained:
+            yield f"  calls that raised or are wrong otherwise: {report.unexplained}"
     else:
         yield "  no known slip does that"
     yield f"  the smallest that differs: {smallest.id}, {smallest.call}"

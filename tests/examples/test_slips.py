@@ -388,6 +388,24 @@ class TestNamesFromAllCalls:
         assert not found.certain
         assert f"consistent with the slip {slip.id}" in repr(found)
 
+    @pytest.mark.parametrize("option", ["window", "mask"])
+    def test_it_is_not_the_cause_if_other_calls_are_wrong(self, option):
+        def unscaled(query, key, value, *, mask=None, scale=1.0, window=None):
+            if option == "window" and window is not None:
+                rows = np.broadcast_shapes(*(x.shape[:-2] for x in (query, key, value)))
+                return np.zeros((*rows, query.shape[-2], value.shape[-1]))
+            if option == "mask" and mask is not None:
+                raise ValueError("no mask")
+            ours = selfattn_ref.scaled_dot_product_attention
+            return ours(query, key, value, mask=mask, scale=scale)
+
+        found = report(unscaled)
+        assert found.slips == ("not-scaled",)
+        assert not found.certain
+        others = [o for o in found.asked if o.verdict == "failed" or "window" in o.keywords]
+        assert found.unexplained == len(others) > 2
+        assert f"raised or are wrong otherwise: {found.unexplained}\n" in repr(found)
+
     @pytest.mark.parametrize("invented", INVENTED)
     def test_what_is_in_no_catalog_has_no_name(self, invented):
         found = asked(INVENTED[invented])
