@@ -39,7 +39,7 @@ ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
-LONGEST_RUN = 14  # lines of code with none that is blank
+LONGEST_RUN = 14  # lines of code between blank ones: they stay together
 SHORT = 280  # letters of a paragraph of four lines at most
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -175,7 +175,7 @@ def _strip(page: Page, below: int) -> None:
         _name_beside(entry)
     for statement in main.find_class("statement"):
         if said := statement.xpath("p[@class='uses']"):
-            statement.insert(0, E.ASIDE(*said))
+            statement[0].addnext(E.ASIDE(*said))  # below its head
     for fold in main.iter("details"):
         fold.set("open", "")
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
@@ -213,7 +213,7 @@ def _strip(page: Page, below: int) -> None:
 
 
 def _name_beside(entry: Element) -> None:
-    """Let the names of what is said of a function stand beside it: "Notes" as "Returns"."""
+    """Make "See also", "Notes" and so on fields of a function, as "Returns" is one."""
     named = None
     for one in list(entry):
         if "rubric" in one.classes or "seealso" in one.classes:

@@ -66,8 +66,9 @@ CUT = """() => {
 ONE_ROW = """() => {
   for (const whole of document.querySelectorAll(".whole:not(.poster .whole)")) {
     const bands = whole.querySelector(".bands"), parts = [...bands.children];
-    const top = (one) => one.offsetTop + one.offsetHeight, last = parts.at(-1);
-    if (parts.every((one) => top(one) === top(last))) continue;
+    const foot = (one) => one.offsetTop + one.offsetHeight;
+    const last = parts.filter((one) => foot(one) === foot(parts.at(-1)));
+    if (last.length === parts.length) continue;
     whole.classList.add("one-row");
     const share = bands.clientWidth / bands.scrollWidth;
     if (share >= 7 / 8) {
@@ -75,7 +76,7 @@ ONE_ROW = """() => {
       continue;
     }
     whole.classList.remove("one-row");
-    if (parts.filter((one) => top(one) === top(last)).length > 1) continue;
+    if (last.length > 1) continue;
     const second = bands.cloneNode(false);
     second.append(...parts.slice(-2));
     bands.after(second);

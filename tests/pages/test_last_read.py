@@ -18,6 +18,13 @@ Less than $1/2$ at each step.
 ::::
 
 A word hears more than before. It {cite:p}`stone1936` sees a river.
+
+```{code-cell} python
+assert 1 < 2
+Handout(
+    "Mark the words before it.",
+)
+```
 """
 
 
@@ -33,6 +40,7 @@ def test_it_has_been_read_as_it_is():
         ("Less", "Not more", "thm-half"),
         ("more than", "less than", "page"),
         ("stone1936", "stone1963", "page"),
+        ("words before it", "words after it", "page"),
         ("sees a river.", "sees a\nriver.", None),
     ],
 )

@@ -25,7 +25,9 @@ PAGES = (
     "reference/handouts/poster.html",
     "reference/glossary.html",
     "reference/api/language.html",
+    "reference/theorems.html",
 )
+BREAK_AFTER = "one => getComputedStyle(one).breakAfter"
 RIGHT_HEAD = r'@page (\S+) .*top-right \{ content: "(.+?)"'
 
 
@@ -35,9 +37,6 @@ def made(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("edition")
     before = len(browser.contexts)
     volumes = dict(print_book(browser, SITE, folder, PAGES))
-    assert len(volumes) == 2
-    for name, said in (("README", "prints two volumes"), ("CONTRIBUTING", "as two volumes")):
-        assert said in (ROOT / f"{name}.md").read_text("utf-8")
     tabs = [context.pages[0] for context in browser.contexts[before:]]
     yield volumes, dict(zip(volumes, tabs, strict=True))
     for tab in tabs:
@@ -112,6 +111,19 @@ class TestCombined:
         source = "https://book.test/tests/theorems/test_causal.html#TestHiddenKeys"
         assert source in links("https://book.test")
         assert all(link.startswith(("#", "http", "volume:")) for link in links(""))
+
+    def test_there_are_as_many_volumes_as_is_said(self):
+        assert len(combined.VOLUMES) == 2
+        for name, said in (("README", "prints two volumes"), ("CONTRIBUTING", "as two volumes")):
+            assert said in (ROOT / f"{name}.md").read_text("utf-8")
+
+    def test_further_reading_has_its_head_before_its_columns(self):
+        read = combined.read(SITE, ["concepts/embeddings.html", "beyond/two-layers.html"])
+        found = combined.combine(SITE, read).xpath("//section[contains(@id, 'further-reading')]")
+        assert len(found) == 2
+        for section in found:
+            assert not section.xpath("div//h2")
+            assert section.xpath("h2/following-sibling::*[1][self::div]")
 
     def test_it_has_the_headings_of_a_page_and_what_a_page_keeps_of_others_not(self):
         book = combined.combine(SITE, combined.read(SITE, PAGES))
@@ -427,6 +439,16 @@ class TestSheets:
             own = name.bounding_box()
             assert own["x"] + own["width"] <= words["x"]
             assert own["y"] == pytest.approx(words["y"], abs=1)
+        assert {one.evaluate(BREAK_AFTER) for one in names.all()} == {"auto"}
+
+    def test_how_a_theorem_was_tested_stands_in_the_margin(self, made):
+        said = made[1]["examples"].locator(".statement > aside")
+        assert said.count() > 50
+        for aside in said.all():
+            words = aside.locator("xpath=following-sibling::*[1]").bounding_box()
+            own = aside.bounding_box()
+            assert own["x"] >= words["x"] + words["width"]
+            assert own["y"] == pytest.approx(words["y"], abs=5)
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
