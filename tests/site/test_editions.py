@@ -27,7 +27,6 @@ PAGES = (
     "reference/api/language.html",
     "reference/theorems.html",
 )
-BREAK_AFTER = "one => getComputedStyle(one).breakAfter"
 RIGHT_HEAD = r'@page (\S+) .*top-right \{ content: "(.+?)"'
 
 
@@ -434,21 +433,26 @@ class TestSheets:
         names = made[1]["examples"].locator(".field-list > dt")
         said = set(names.all_inner_texts())
         assert said >= {"Parameters", "Returns", "Raises", "See also", "Notes", "Examples"}
-        for name in names.all():
-            words = name.locator("xpath=following-sibling::dd[1]").bounding_box()
-            own = name.bounding_box()
-            assert own["x"] + own["width"] <= words["x"]
-            assert own["y"] == pytest.approx(words["y"], abs=1)
-        assert {one.evaluate(BREAK_AFTER) for one in names.all()} == {"auto"}
+        places = names.evaluate_all("""all => all.map((one) => {
+          const [name, said] = [one, one.nextElementSibling].map((x) => x.getBoundingClientRect());
+          return [said.left - name.right, said.top - name.top, getComputedStyle(one).breakAfter];
+        })""")
+        assert all(gap >= 0 and abs(lower) < 1 for gap, lower, _ in places)
+        assert {breaks for *_, breaks in places} == {"auto"}
 
     def test_how_a_theorem_was_tested_stands_in_the_margin(self, made):
-        said = made[1]["examples"].locator(".statement > aside")
-        assert said.count() > 50
-        for aside in said.all():
-            words = aside.locator("xpath=following-sibling::*[1]").bounding_box()
-            own = aside.bounding_box()
-            assert own["x"] >= words["x"] + words["width"]
-            assert own["y"] == pytest.approx(words["y"], abs=5)
+        places = (
+            made[1]["examples"]
+            .locator(".statement > aside")
+            .evaluate_all("""all =>
+          all.map((one) => {
+            const [own, head, words] = [one, one.previousElementSibling, one.nextElementSibling]
+              .map((x) => x?.getBoundingClientRect());
+            return [head.right <= own.left, words && Math.abs(words.top - own.top) < 5];
+          })""")
+        )
+        assert len(places) > 50
+        assert all(place == [True, True] for place in places)
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
