@@ -105,14 +105,13 @@ FILL_IN = """([own, other]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of a page closer, or closer still, that would end with a few alone on a sheet.
+# Set the lines of a page closer that would end with a few of them, alone on a sheet.
 CLOSER = """([sheets, high]) => {
   const start = (one) => one.id || one.querySelector(".card[id]")?.id;
   const found = high.map((end) => document.getElementById(end).parentElement).filter((one) =>
-    !one.matches(".closest, .example.closer") &&
-    sheets[one.lastElementChild.id] > sheets[start(one)] &&
+    !one.matches(".closer") && sheets[one.lastElementChild.id] > sheets[start(one)] &&
     sheets[one.lastElementChild.id] !== sheets[start(one.nextElementSibling ?? one)]);
-  for (const one of found) one.classList.add(one.matches(".closer") ? "closest" : "closer");
+  for (const one of found) one.classList.add("closer");
   return found.length;
 }"""
 HIGH = 640  # points above the foot of a sheet: there are a few lines above
