@@ -62,15 +62,17 @@ CUT = """() => {
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
 # The matrices of a Sheet stand in one row, where the first has the names of all: up to an eighth
-# smaller for it. Of others, the weights begin the second row with what comes of them.
+# smaller for it. Of others, the weights begin the second row with what comes of them. First all is
+# measured, then all is changed: each turn from one to the other lays out the volume.
 ONE_ROW = """() => {
-  for (const whole of document.querySelectorAll(".whole:not(.poster .whole)")) {
+  const foot = (one) => one.offsetTop + one.offsetHeight;
+  const wide = [...document.querySelectorAll(".whole:not(.poster .whole)")].map((whole) => {
     const bands = whole.querySelector(".bands"), parts = [...bands.children];
-    const foot = (one) => one.offsetTop + one.offsetHeight;
-    const last = parts.filter((one) => foot(one) === foot(parts.at(-1)));
-    if (last.length === parts.length) continue;
-    whole.classList.add("one-row");
-    const share = bands.clientWidth / bands.scrollWidth;
+    return { whole, bands, last: parts.filter((one) => foot(one) === foot(parts.at(-1))) };
+  }).filter(({ bands, last }) => last.length < bands.children.length);
+  for (const { whole } of wide) whole.classList.add("one-row");
+  for (const one of wide) one.share = one.bands.clientWidth / one.bands.scrollWidth;
+  for (const { whole, bands, last, share } of wide) {
     if (share >= 7 / 8) {
       whole.style.zoom = 0.99 * share;  // what is rounded, too
       continue;
@@ -78,7 +80,7 @@ ONE_ROW = """() => {
     whole.classList.remove("one-row");
     if (last.length > 1) continue;
     const second = bands.cloneNode(false);
-    second.append(...parts.slice(-2));
+    second.append(...[...bands.children].slice(-2));
     bands.after(second);
   }
 }"""
