@@ -39,7 +39,8 @@ ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
-LONGEST_RUN = 14  # lines of code between blank ones: they stay together
+SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
+LONGEST_WORD = 20  # letters of code in a line of text
 SHORT = 280  # letters of a paragraph of four lines at most
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -193,6 +194,9 @@ def _strip(page: Page, below: int) -> None:
             code.classes.add("unbroken")
         elif not is_output:
             code[:] = [_runs(within)]
+    for code in main.xpath(".//code[not(ancestor::pre)]"):
+        if len(code.text_content()) <= LONGEST_WORD:
+            code.classes.add("unbroken")
     for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
         drawing = picture.getparent()  # a drawing as any other, with its sentence below
         drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
@@ -228,10 +232,20 @@ def _name_beside(entry: Element) -> None:
 
 
 def _runs(code: Element) -> Element:
-    """Let code part where a line is blank: a loop stays with its body, if they are not too long."""
+    """Let code part where a line is blank: a loop stays with its body, if they are not too long.
+
+    A line or two are not left alone.
+    """
     parts = [escape(code.text or ""), *(tostring(one, encoding="unicode") for one in code)]
     text = re.sub(r"\n((?:</span>)+)\n", r"\1\n\n", "".join(parts))  # a span may end with the line
-    runs = [f"{run}\n" for run in text.rstrip("\n").split("\n\n")]
+    runs: list[str] = []
+    for run in text.rstrip("\n").split("\n\n"):
+        joined = [*runs[-1:], f"{run}\n"]
+        lines = [one.count("\n") for one in joined]
+        if len(runs) and min(lines) < SHORTEST_RUN and sum(lines) < LONGEST_RUN:
+            runs[-1] = "\n".join(joined)
+        else:
+            runs.append(joined[-1])
     if all(run.count("<span") == run.count("</span>") for run in runs):  # no blank line in a string
         held = '<span class="unbroken">{}</span>'.format
         runs = [held(run) if run.count("\n") <= LONGEST_RUN else run for run in runs]

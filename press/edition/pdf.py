@@ -107,16 +107,21 @@ FILL_IN = """([own, other]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of a page closer that would end with a few of them, alone on a sheet.
+# Set the lines of a page closer that would end with few of them, alone on a sheet: step by step.
 CLOSER = """([sheets, high]) => {
   const start = (one) => one.id || one.querySelector(".card[id]")?.id;
+  const steps = (one) => Number(one.style.getPropertyValue("--steps"));
   const found = high.map((end) => document.getElementById(end).parentElement).filter((one) =>
-    !one.matches(".closer") && sheets[one.lastElementChild.id] > sheets[start(one)] &&
+    steps(one) < (one.matches(".example") ? 1 : 3) &&
+    sheets[one.lastElementChild.id] > sheets[start(one)] &&
     sheets[one.lastElementChild.id] !== sheets[start(one.nextElementSibling ?? one)]);
-  for (const one of found) one.classList.add("closer");
+  for (const one of found) {
+    one.classList.add("closer");
+    one.style.setProperty("--steps", steps(one) + 1);
+  }
   return found.length;
 }"""
-HIGH = 640  # points above the foot of a sheet: there are a few lines above
+HIGH = 560  # points above the foot of a sheet: there are few lines above
 Numbers = dict[str, int]  # of the sheet that has an id
 
 

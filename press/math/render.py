@@ -113,6 +113,9 @@ def visit_math(self: HTML5Translator, node: nodes.math) -> None:
     drawn = _drawn(self, node, node.astext(), display=False)
     breaks = drawn.count("<math") > 1 or len(re.sub(r"<[^>]*>", "", drawn)) > 24
     kind = "math long" if breaks else "math"
+    if breaks and "math-word" in node.parent["classes"]:  # no line ends before what touches it
+        last = drawn.rindex("<math")
+        drawn = f'{drawn[:last]}<span class="math-word">{drawn[last:]}</span>'
     self.body.append(self.starttag(node, "span", "", CLASS=f"{kind} notranslate nohighlight"))
     self.body.append(drawn + "</span>")
     raise nodes.SkipNode

@@ -378,18 +378,18 @@ class TestSheets:
         page = browser.new_page()
         page.set_content(
             '<article id="a"><p></p><span id="end:a"></span></article>'
-            '<article><p class="card" id="b"></p><span id="end:b"></span></article>'
+            '<article class="example"><p class="card" id="b"></p><span id="end:b"></span></article>'
             '<article id="c"><p></p><span id="end:c"></span></article>'
             '<article id="d"><p></p><span id="end:d"></span></article>'
         )
         high = ["end:a", "end:b", "end:c", "end:d"]
         sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 3, "c": 4, "end:c": 5, "d": 6, "end:d": 7}
         moved = sheets | {"b": 3, "d": 5}  # b is on one sheet, and d begins where c ends
-        assert [page.evaluate(CLOSER, [moved, high[:3]]) for _ in range(2)] == [1, 0]
+        assert [page.evaluate(CLOSER, [moved, high[:3]]) for _ in range(4)] == [1, 1, 1, 0]
         found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
         assert found == ["a"]
-        assert [page.evaluate(CLOSER, [sheets, high[:3]]) for _ in range(2)] == [2, 0]
-        assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(2)] == [1, 0]
+        assert [page.evaluate(CLOSER, [sheets, high[:3]]) for _ in range(4)] == [2, 1, 1, 0]
+        assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(4)] == [1, 1, 1, 0]
         page.close()
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
@@ -401,11 +401,26 @@ class TestSheets:
         runs = long.locator("span.unbroken")
         held = runs.all_text_contents()
         assert len(held) > 5
-        assert all("\n\n" not in one.strip() for one in held)
+        sizes = [one.strip().count("\n") + 1 for one in held]
+        assert max(sizes) <= 14
+        assert sum(size < 4 for size in sizes) <= 2  # beside a run that is long
         looks = "all => all.map((one) => getComputedStyle(one).breakInside)"
         assert set(runs.evaluate_all(looks)) == {"avoid"}
         written = [run for one in printed for run in one.strip().split("\n\n")]
-        assert len(held) == sum(run.count("\n") < combined.LONGEST_RUN for run in written)
+        assert all(any(run in one for one in held) for run in written if run.count("\n") < 14)
+
+    def test_what_code_prints_stands_below_its_end(self, sheet):
+        printed = sheet.locator(".cell_input + .cell_output")
+        assert printed.count() > 5
+        looks = "all => all.map((one) => getComputedStyle(one).%s)"
+        assert set(printed.evaluate_all(looks % "breakBefore")) == {"avoid"}
+        assert set(printed.evaluate_all(looks % "breakInside")) == {"avoid"}
+
+    def test_short_code_in_a_line_does_not_part(self, sheet):
+        code = sheet.locator(":is(p, li, dd) > code")
+        parts = """all => all.filter((one) => one.textContent.length <= 20)
+          .map((one) => getComputedStyle(one).whiteSpace)"""
+        assert set(code.evaluate_all(parts)) == {"nowrap"}
 
     def test_the_matrices_of_a_sheet_stand_in_a_row_or_in_two_with_company(self, made):
         rows = [

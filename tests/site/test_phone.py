@@ -162,6 +162,19 @@ WINDOWS = (SHORT, {"width": 844, "height": 390}, {"width": 1280, "height": 700})
 PRESSED = ("index", "causal/generating", "causal/padding-and-empty-rows")
 
 
+def test_no_line_begins_with_the_comma_after_a_formula(phone):
+    page = phone(LESSON)
+    parted = """() => [...document.querySelectorAll(".math-word")].filter((word) => {
+      const comma = document.createRange(), formulas = word.querySelectorAll("math");
+      comma.selectNodeContents(word.lastChild);
+      const left = [...formulas].at(-1).getBoundingClientRect().left;
+      return word.lastChild.nodeType === Node.TEXT_NODE && comma.getBoundingClientRect().left < left;
+    }).map((word) => word.textContent)"""
+    for width in range(320, 420, 10):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(parted) == []
+
+
 class TestAnAnswerIsInSight:
     @pytest.mark.parametrize("window", WINDOWS, ids=["phone", "on its side", "laptop"])
     @pytest.mark.parametrize("name", PRESSED)
