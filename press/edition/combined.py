@@ -234,7 +234,7 @@ def _name_beside(entry: Element) -> None:
 def _runs(code: Element) -> Element:
     """Let code part where a line is blank: a loop stays with its body, if they are not too long.
 
-    A line or two are not left alone.
+    A few first lines are not left alone.
     """
     parts = [escape(code.text or ""), *(tostring(one, encoding="unicode") for one in code)]
     text = re.sub(r"\n((?:</span>)+)\n", r"\1\n\n", "".join(parts))  # a span may end with the line
@@ -242,8 +242,8 @@ def _runs(code: Element) -> Element:
     for run in text.rstrip("\n").split("\n\n"):
         joined = [*runs[-1:], f"{run}\n"]
         lines = [one.count("\n") for one in joined]
-        if len(runs) and min(lines) < SHORTEST_RUN and sum(lines) < LONGEST_RUN:
-            runs[-1] = "\n".join(joined)
+        if len(runs) == 1 and lines[0] < SHORTEST_RUN and sum(lines) < LONGEST_RUN:
+            runs = ["\n".join(joined)]
         else:
             runs.append(joined[-1])
     if all(run.count("<span") == run.count("</span>") for run in runs):  # no blank line in a string
