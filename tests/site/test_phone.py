@@ -167,8 +167,8 @@ def test_no_line_begins_with_the_comma_after_a_formula(phone):
     parted = """() => [...document.querySelectorAll(".math-word")].filter((word) => {
       const comma = document.createRange(), formulas = word.querySelectorAll("math");
       comma.selectNodeContents(word.lastChild);
-      const left = [...formulas].at(-1).getBoundingClientRect().left;
-      return word.lastChild.nodeType === Node.TEXT_NODE && comma.getBoundingClientRect().left < left;
+      const [at, last] = [comma, [...formulas].at(-1)].map((one) => one.getBoundingClientRect());
+      return word.lastChild.nodeType === Node.TEXT_NODE && at.left < last.left;
     }).map((word) => word.textContent)"""
     for width in range(320, 420, 10):
         page.set_viewport_size({"width": width, "height": 800})
