@@ -170,8 +170,9 @@ def test_no_line_begins_with_the_comma_after_a_formula(phone):
       const [at, last] = [comma, [...formulas].at(-1)].map((one) => one.getBoundingClientRect());
       return word.lastChild.nodeType === Node.TEXT_NODE && at.left < last.left;
     }).map((word) => word.textContent)"""
-    for width in range(320, 420, 10):
-        page.set_viewport_size({"width": width, "height": 800})
+    narrow = "(main, width) => { main.style.width = width; }"
+    for width in range(240, 340, 5):
+        page.locator("main").evaluate(narrow, f"{width}px")
         assert page.evaluate(parted) == []
 
 
