@@ -2,9 +2,9 @@
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
 example, the texts in the code of a derivation, of a drawing and of a script, the docstrings of the
-library, the text of a page with the cells that draw or write a sheet, and the files that are listed
-here. If one changes, a test says so. Whoever has read it again, beside its numbers and sources,
-enters it with `python -m tests.pages.last_read`.
+library, the text of a page with the cells that draw, plot or write a sheet, and the files that are
+listed here. If one changes, a test says so. Whoever has read it again, beside its numbers and
+sources, enters it with `python -m tests.pages.last_read`.
 """
 
 import ast
@@ -24,7 +24,9 @@ from tests.pages.sources import CELL, ROOT, pages, relative
 LAST = Path(__file__).with_suffix(".json")
 BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
 EXAMPLES = re.compile(r"^ *>>>.*(?:\n *\S.*)*", re.M)
-DRAWS = re.compile(r"^  figure:|^(?:Handout|Poster)\(", re.M)  # or writes a sheet to print
+DRAWS = re.compile(  # or plots, or writes a sentence or a sheet to print
+    r"^  figure:|^(?:Handout|Poster|own_sentence)\(|^plt\.show\(\)", re.M
+)
 FILES = (
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "book/references.bib"),
     *("book/reference/errata.yml", "book/reference/promises.yml", "book/examples/public-bugs.yml"),

@@ -25,6 +25,15 @@ Handout(
     "Mark the words before it.",
 )
 ```
+
+```{code-cell} python
+axis.set(xlabel="words so far")
+plt.show()
+```
+
+```{code-cell} python
+own_sentence("The bank of the river", meaning, "bank")
+```
 """
 
 
@@ -41,6 +50,8 @@ def test_it_has_been_read_as_it_is():
         ("more than", "less than", "page"),
         ("stone1936", "stone1963", "page"),
         ("words before it", "words after it", "page"),
+        ("words so far", "words to come", "page"),
+        ("of the river", "by the river", "page"),
         ("sees a river.", "sees a\nriver.", None),
     ],
 )
