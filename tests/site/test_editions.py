@@ -116,13 +116,23 @@ class TestCombined:
         for name, said in (("README", "prints two volumes"), ("CONTRIBUTING", "as two volumes")):
             assert said in (ROOT / f"{name}.md").read_text("utf-8")
 
-    def test_further_reading_has_its_head_before_its_columns(self):
+    def test_further_reading_has_its_head_beside_its_columns(self, browser):
         read = combined.read(SITE, ["concepts/embeddings.html", "beyond/two-layers.html"])
-        found = combined.combine(SITE, read).xpath("//section[contains(@id, 'further-reading')]")
+        page = browser.new_page(viewport=SHEET)
+        page.emulate_media(media="print")
+        page.set_content(html.tostring(combined.combine(SITE, read), encoding="unicode"))
+        found = page.locator("section[id$=further-reading]").evaluate_all("""all => all.map(
+          (one) => [...one.children].filter((part) => !part.matches("span")).map((part) => {
+            const { top, left, width } = part.getBoundingClientRect();
+            return [part.tagName, Math.round(top - one.getBoundingClientRect().top), left, width];
+          }))""")
         assert len(found) == 2
-        for section in found:
-            assert not section.xpath("div//h2")
-            assert section.xpath("h2/following-sibling::*[1][self::div]")
+        for (head, above, left, _), (columns, top, beside, width) in found:
+            assert (head, columns) == ("H2", "DIV")
+            assert above == top
+            assert left < beside
+            assert width > 400
+        page.close()
 
     def test_it_has_the_headings_of_a_page_and_what_a_page_keeps_of_others_not(self):
         book = combined.combine(SITE, combined.read(SITE, PAGES))
@@ -406,6 +416,10 @@ class TestSheets:
         begun = [one.strip() for one in runs.evaluate_all(first) if one]
         assert len(begun) > 5
         assert sum(one.count("\n") < 3 for one in begun) <= 1  # if a long run comes next
+        alone = [one.strip() for one in held if one.strip() not in begun]
+        assert alone
+        assert all("\n\n" not in one for one in alone)
+        assert all(one.partition("\n\n")[0].count("\n") < 3 for one in begun if "\n\n" in one)
         looks = "all => all.map((one) => getComputedStyle(one).breakInside)"
         assert set(runs.evaluate_all(looks)) == {"avoid"}
         written = [run for one in printed for run in one.strip().split("\n\n")]
