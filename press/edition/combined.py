@@ -35,6 +35,7 @@ CLASSES = (
 )
 FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
 SOLUTIONS = "Solutions"
+MODULES = "reference/api/"
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
@@ -234,22 +235,26 @@ def _name_beside(entry: Element) -> None:
 def _runs(code: Element) -> Element:
     """Let code part where a line is blank: a loop stays with its body, if they are not too long.
 
-    A few first lines are not left alone.
+    A few first or last lines are not left alone.
     """
     parts = [escape(code.text or ""), *(tostring(one, encoding="unicode") for one in code)]
-    text = re.sub(r"\n((?:</span>)+)\n", r"\1\n\n", "".join(parts))  # a span may end with the line
-    runs: list[str] = []
-    for run in text.rstrip("\n").split("\n\n"):
-        joined = [*runs[-1:], f"{run}\n"]
-        lines = [one.count("\n") for one in joined]
-        if len(runs) == 1 and lines[0] < SHORTEST_RUN and sum(lines) < LONGEST_RUN:
-            runs = ["\n".join(joined)]
+    text = re.sub(r"\n((?:</span>)+)(?=\n|$)", r"\1\n", "".join(parts))  # a span may end a line
+    found = text.rstrip("\n").split("\n\n")
+    if any(run.count("<span") != run.count("</span>") for run in found):  # a blank line in a string
+        found = ["\n\n".join(found)]
+    runs = found[:1]
+    for number, run in enumerate(found[1:], start=2):
+        first, last = number == 2, number == len(found)
+        lines = [one.count("\n") + 1 for one in (runs[-1], run)]
+        few = (first and lines[0] < SHORTEST_RUN) or (last and lines[1] < SHORTEST_RUN)
+        if few and sum(lines) < LONGEST_RUN:
+            runs[-1] += f"\n\n{run}"
         else:
-            runs.append(joined[-1])
-    if all(run.count("<span") == run.count("</span>") for run in runs):  # no blank line in a string
-        held = '<span class="unbroken">{}</span>'.format
-        runs = [held(run) if run.count("\n") <= LONGEST_RUN else run for run in runs]
-    return fragment_fromstring("<code>{}</code>".format("\n".join(runs)))
+            runs.append(run)
+    held = ("run unbroken" if run.count("\n") < LONGEST_RUN else "run" for run in runs)
+    ends = [*["\n\n"] * (len(runs) - 1), "\n"]
+    spans = map('<span class="{}">{}{}</span>'.format, held, runs, ends)
+    return fragment_fromstring("<code>{}</code>".format("".join(spans)))
 
 
 def _arranged(main: Element) -> list[Element]:
@@ -263,6 +268,12 @@ def _arranged(main: Element) -> list[Element]:
     record.getparent().append(record)
     for drawn in main.xpath(".//section[@id='on-one-sheet']"):
         drawn.getparent().find("section[@id='expected']").addnext(drawn)
+    for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays
+        tables = part.xpath("div[table[contains(@class, 'numbers')]]")
+        for more in tables[1:]:
+            tables[0].find(".//tbody").extend(more.iter("tr"))
+            more.drop_tree()
+        part.extend(tables[:1])
     meanings = set()
     for meaning in main.find_class("meanings"):  # of the letters in a drawing
         said = meaning.text_content()
@@ -485,13 +496,18 @@ def _running(page: Page, part: Part) -> str:
     if page.is_example:  # the ids of some ten: where the head changes, a sheet ends
         ten = [one.slug for one in part.pages if one.slug[:4] == page.slug[:4]]
         return f"{ten[0]}–{ten[-1]}" if len(ten) > 1 else page.slug
+    if page.path.startswith(MODULES):
+        titles = {one.path: one.title for one in part.pages}
+        return titles.get(f"{MODULES}index.html", page.title)
     return "" if page.path in (FRONT, CATALOG) or part.name == SOLUTIONS else page.title
 
 
 def _kind(page: Page, part: Part) -> str:
-    """Return the class of a page: a chapter begins on a sheet of its own."""
+    """Return the class of a page: a chapter begins on a sheet of its own, but for a module."""
     if page.is_example:
         return "example"
+    if page.path.startswith(MODULES) and not page.path.endswith("index.html"):
+        return "chapter module"
     return "goes-on" if part.name == SOLUTIONS else "chapter"
 
 

@@ -84,6 +84,14 @@ ONE_ROW = """() => {
     bands.after(second);
   }
 }"""
+# What code shows below, if this takes a sixth of a sheet, and both take two fifths.
+TALL = """(sheet) => {
+  const found = [...document.querySelectorAll(".cell > .cell_input")].map((code) =>
+    [code, code.nextElementSibling ?? code.parentElement.nextElementSibling]);
+  const tall = found.filter(([code, shown]) => shown?.matches(".cell_output, .cell:has(.plot)") &&
+    shown.offsetHeight > sheet / 6 && code.offsetHeight + shown.offsetHeight > sheet * 2 / 5);
+  for (const [, shown] of tall) shown.classList.add("tall");
+}"""
 PRINTINGS = 7
 # What is left of the last layout can make the next one break elsewhere.
 FORGET = "document.body.hidden = true; document.body.offsetHeight; document.body.hidden = false"
@@ -166,6 +174,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     tab.evaluate(FACES)  # also those of paper alone, which would come between two printings
     tab.set_viewport_size(SHEET)
     tab.emulate_media(media="print")
+    tab.evaluate(TALL, SHEET["height"])
     tab.evaluate(ONE_ROW)
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))

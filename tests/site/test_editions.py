@@ -10,11 +10,12 @@ from lxml import html
 from press.build.book import ROOT, SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
-from press.edition.pdf import CLOSER, CUT, FILL_IN, SHEET, places, print_book
+from press.edition.pdf import CLOSER, CUT, FILL_IN, SHEET, TALL, places, print_book
 from press.site import moved
 from selfattn_ref import __version__
 
 LESSON = "causal/masking.html"
+EXAMPLE = "SA020"  # has four numbers among its expected values
 PAGES = (
     LESSON,
     "concepts/attention-equation.html",
@@ -154,6 +155,27 @@ class TestCombined:
         assert sheets[0] == sheets[1] != sheets[2]
         heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
         assert [heads[one] for one in sheets] == ["SA016–SA017", "SA016–SA017", "SA020"]
+
+    def test_modules_go_on_below_the_page_of_the_library(self):
+        pages = [f"reference/api/{name}.html" for name in ("index", "scores", "masks")]
+        book = combined.combine(SITE, combined.read(SITE, pages), "examples")
+        articles = list(book.iter("article"))[:-1]  # the last is the index
+        assert ["module" in one.classes for one in articles] == [False, True, True]
+        assert len({re.match("page: (.+?);", one.get("style"))[1] for one in articles}) == 1
+        assert re.findall(RIGHT_HEAD, book.findtext(".//style"))[0][1] == "The library"
+
+    def test_the_numbers_of_an_example_stand_in_one_table_below_its_arrays(self):
+        page = f"{EXAMPLE}/index.html"
+        site = html.document_fromstring((SITE / page).read_text("utf-8"))
+        book = combined.combine(SITE, combined.read(SITE, [page]), "examples")
+        for name in ("inputs", "expected"):
+            (part,) = book.xpath(f"//section[@id='{name}' or @id='{EXAMPLE}.{name}']")
+            (table,) = part.find_class("numbers")
+            assert table.getparent() is part[-1]
+            there = site.xpath(f"//section[@id='{name}']//table[contains(@class, 'numbers')]//tr")
+            assert [one.text_content() for one in table.iter("tr")] == [
+                one.text_content() for one in there
+            ]
 
     def test_no_sentence_of_the_book_asks_to_press_or_to_drag(self):
         book = combined.combine(SITE, combined.read(SITE))
@@ -408,29 +430,55 @@ class TestSheets:
         long = sheet.locator(".cell_input pre:not(.unbroken)")
         printed = long.all_text_contents()
         assert {one for one in published if one.count("\n") > 7} <= set(printed)
-        runs = long.locator("span.unbroken")
-        held = runs.all_text_contents()
-        assert len(held) > 5
-        assert max(one.strip().count("\n") for one in held) < 14
-        first = "all => all.map((one) => one.matches('code > :first-child') && one.textContent)"
-        begun = [one.strip() for one in runs.evaluate_all(first) if one]
-        assert len(begun) > 5
-        assert sum(one.count("\n") < 3 for one in begun) <= 1  # if a long run comes next
-        alone = [one.strip() for one in held if one.strip() not in begun]
-        assert alone
-        assert all("\n\n" not in one for one in alone)
-        assert all(one.partition("\n\n")[0].count("\n") < 3 for one in begun if "\n\n" in one)
-        looks = "all => all.map((one) => getComputedStyle(one).breakInside)"
-        assert set(runs.evaluate_all(looks)) == {"avoid"}
-        written = [run for one in printed for run in one.strip().split("\n\n")]
-        assert all(any(run in one for one in held) for run in written if run.count("\n") < 14)
+        codes = [one.locator(".run").all_text_contents() for one in long.all()]
+        assert ["".join(runs) for runs in codes] == printed
+        for runs in codes:
+            lines = [run.strip("\n").count("\n") + 1 for run in runs]
+            assert len(runs) == 1 or min(lines[0], lines[-1]) > 3 or sum(lines[:2]) > 13
+            assert all(run.endswith("\n\n") for run in runs[:-1])
+            assert all("\n\n" not in run.strip() for run in runs[1:-1])
+        parted = [runs for runs in codes if len(runs) > 1]
+        assert parted
+        assert any("\n\n" in run.strip() for runs in codes for run in (runs[0], runs[-1]))
+        looks = """all => all.map((one) => [
+          one.textContent.trim().split("\\n").length <= 14, getComputedStyle(one).breakInside,
+          getComputedStyle(one).borderLeftStyle,
+          getComputedStyle(one.closest(".cell_input")).borderLeftStyle])"""
+        found = set(map(tuple, long.locator(".run").evaluate_all(looks)))
+        assert (True, "avoid", "solid", "none") in found
+        assert found <= {(True, "avoid", "solid", "none"), (False, "auto", "solid", "none")}
 
-    def test_what_code_prints_stands_below_its_end(self, sheet):
-        printed = sheet.locator(".cell_input + .cell_output")
-        assert printed.count() > 5
-        looks = "all => all.map((one) => getComputedStyle(one).%s)"
-        assert set(printed.evaluate_all(looks % "breakBefore")) == {"avoid"}
-        assert set(printed.evaluate_all(looks % "breakInside")) == {"avoid"}
+    def test_what_code_prints_stands_below_its_end_if_both_are_not_tall(self, sheet):
+        looks = """all => all.map((one) =>
+          [getComputedStyle(one).breakBefore, getComputedStyle(one).breakInside])"""
+        for tall, breaks in ((":not(.tall)", ("avoid", "avoid")), (".tall", ("auto", "auto"))):
+            printed = sheet.locator(f".cell_input + .cell_output{tall}").evaluate_all(looks)
+            assert set(map(tuple, printed)) == {breaks}
+
+    def test_tall_is_a_sixth_of_a_sheet_and_with_its_code_two_fifths(self, browser):
+        page = browser.new_page()
+        code = '<div class="cell"><div class="cell_input" style="height: {}px"></div>'
+        output = '<div class="cell_output" style="height: {}px" id="{}"></div></div>'
+        plot = '</div><div class="cell" style="height: {}px" id="{}"><p class="plot"></p></div>'
+        sizes = [(220, 200), (190, 200), (290, 130), (200, 300)]
+        page.set_content(
+            "".join(
+                (code + shown).format(above, below, f"{kind}-{above}")
+                for kind, shown in (("output", output), ("plot", plot))
+                for above, below in sizes
+            )
+            + code.format(500)
+        )
+        page.evaluate(TALL, 1000)
+        tall = page.locator(".tall").evaluate_all("all => all.map((one) => one.id)")
+        assert tall == ["output-220", "output-200", "plot-220", "plot-200"]
+        page.close()
+
+    def test_a_table_with_code_takes_the_whole_width(self, sheet):
+        wide = sheet.locator(".aside > .table:has(td code)")
+        assert wide.count() > 0
+        inside = sheet.evaluate("document.body.clientWidth")
+        assert all(one.bounding_box()["width"] > 0.9 * inside for one in wide.all())
 
     def test_short_code_in_a_line_does_not_part(self, sheet):
         code = sheet.locator(":is(p, li, dd) > code")
