@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -47,14 +48,16 @@ def parsed(text: str | bytes, number: Callable[[str], Any] | None = None) -> Any
     """
 
     def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(members)
-        if len(found) < len(members):
-            names = [name for name, _ in members]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{twice!r} stands twice in an object")
-        return found
+        if name := twice([name for name, _ in members]):
+            raise ValueError(f"{name!r} stands twice in an object")
+        return dict(members)
 
     return json.loads(text, object_pairs_hook=once, parse_float=number, parse_int=number)
+
+
+def twice(names: Sequence[str]) -> str | None:
+    """Return the first name that stands twice, if there is one."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def digest_of_cases(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import selfattn_ref
-from selfattn_ref.worked_examples._digest import digest, digest_of_cases, parsed, said
+from selfattn_ref.worked_examples._digest import digest, digest_of_cases, parsed, said, twice
 from selfattn_ref.worked_examples._files import file_content, ids, load
 from selfattn_ref.worked_examples._formats import (
     Arrays,
@@ -205,8 +205,8 @@ def _contents(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as archive:
             files = [one for one in archive.infolist() if not one.is_dir()]
             names = [Path(one.filename).name for one in files]
-            if twice := next((name for name in names if names.count(name) > 1), None):
-                raise ValueError(f"two files are called {twice}")
+            if name := twice(names):
+                raise ValueError(f"two files are called {name}")
             return dict(zip(names, map(archive.read, files), strict=True))
     except OSError as error:
         raise CannotRunError(f"{error.strerror}: {error.filename}") from None

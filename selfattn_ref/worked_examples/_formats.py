@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from selfattn_ref.worked_examples._digest import parsed, twice
 from selfattn_ref.worked_examples._example import WorkedExample
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
@@ -42,6 +43,8 @@ def read_npz(content: bytes) -> dict[str, NDArray[Any]]:
     if content[:2] != b"PK":  # NumPy would take it for a pickle and warn of that
         raise ValueError("it is not an archive of NumPy arrays")
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        if name := twice(arrays.files):
+            raise ValueError(f"two arrays are called {name}")
         return dict(arrays)
 
 
@@ -64,7 +67,7 @@ def write_safetensors(arrays: Arrays, example: str) -> bytes:
 
 def cited_in_safetensors(content: bytes) -> str | None:
     """Return the id and the digest of the example that a safetensors file says it holds."""
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    header = parsed(content[8 : 8 + int.from_bytes(content[:8], "little")])
     cited: str | None = header.get("__metadata__", {}).get("example")
     return cited
 
@@ -72,7 +75,7 @@ def cited_in_safetensors(content: bytes) -> str | None:
 def read_safetensors(content: bytes) -> dict[str, NDArray[Any]]:
     """Return the arrays of a safetensors file with the dtypes that `write_safetensors` uses."""
     start = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:start])
+    header = parsed(content[8:start])
     arrays = {}
     for name, entry in header.items():
         if name == "__metadata__":

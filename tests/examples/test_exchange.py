@@ -176,6 +176,24 @@ def another_first(content):
     return content.replace(b'"value": ', b'"value": [[7.0]], "value": ', 1)
 
 
+def another_array_first(content):
+    """Put an array before the first, with its name."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(file, "w") as new:
+        new.writestr("query.npy", old.read("key.npy"))
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    return file.getvalue()
+
+
+def another_tensor_first(content):
+    """Put the place of a tensor before the header, with the name of another."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    place = json.dumps(json.loads(content[8:start])["key"]).encode()
+    header = b'{"query":' + place + b"," + content[9:start]
+    return len(header).to_bytes(8, "little") + header + content[start:]
+
+
 def cites(example):
     metadata = {"example": example}
     return lambda content: safetensors.numpy.save(safetensors.numpy.load(content), metadata)
@@ -211,6 +229,7 @@ DAMAGE = [
     ("SA016.json", lambda c: c[:99], UNREADABLE + "JSONDecodeError"),
     ("SA016.json", lambda c: b"\xff" + c, UNREADABLE + "UnicodeDecodeError"),
     ("SA016.json", another_first, UNREADABLE + "ValueError: 'value' stands twice in an object"),
+    ("SA016.npz", another_array_first, UNREADABLE + "ValueError: two arrays are called query"),
     ("SA016.npz", npz_with(output=OTHER), FIRST),
     ("SA016.npz", npz_with(output=OUTPUT.astype(np.float32)), SINGLE),
     ("SA016.npz", npz_with(output=OUTPUT.T), "output is float64 of shape (8, 4), not float64 of"),
@@ -219,6 +238,8 @@ DAMAGE = [
     ("SA016.npz", lambda c: c[: len(c) // 2], UNREADABLE + "BadZipFile"),
     ("SA016.npz", lambda c: c[:200] + bytes([c[200] ^ 1]) + c[201:], UNREADABLE),
     ("SA016.npz", lambda c: b"", UNREADABLE + "ValueError: it is not an archive"),
+    ("SA016.safetensors", another_tensor_first,
+     UNREADABLE + "ValueError: 'query' stands twice in an object"),
     ("SA016.safetensors", tensors_with(output=OTHER), FIRST),
     ("SA016.safetensors", tensors_with(new=OUTPUT), "new is unknown"),
     ("SA016.safetensors", cites("SA017#sha256:0"), "it says that it is SA017#sha256:0"),
@@ -246,6 +267,7 @@ class TestFiles:
         assert path.read_bytes() != before
         assert run("verify", path)[0] == 0
 
+    @pytest.mark.filterwarnings("ignore:Duplicate name")
     @pytest.mark.parametrize("name, change, told", DAMAGE)
     def test_damage_is_named_in_a_file_and_in_a_folder(self, run, folder, name, change, told):
         path = folder / name

@@ -1,10 +1,11 @@
 """What people have to read because nothing computes it, as it was when it was last read.
 
 `last_read.json` has a digest of each such text: a statement with its proofs, the words of a worked
-example, the texts in the code of a derivation, of a drawing and of a script, the docstrings of the
-library, the text of a page with the cells that draw, plot or write a sheet, and the files that are
-listed here. If one changes, a test says so. Whoever has read it again, beside its numbers and
-sources, enters it with `python -m tests.pages.last_read`.
+example and of its page, the texts in the code of a derivation, of a drawing and of a script, the
+docstrings of the library, the text of a page with the texts in its cells, and whole those that
+draw, plot or write a sheet, and the files that are listed here. If one changes, a test says so.
+Whoever has read it again, beside its numbers and sources, enters it with
+`python -m tests.pages.last_read`.
 """
 
 import ast
@@ -19,7 +20,7 @@ from pygments.lexers.javascript import JavascriptLexer
 from pygments.token import String
 
 from derivations.documents import example_files
-from tests.pages.sources import CELL, ROOT, pages, relative
+from tests.pages.sources import CELL, OPTIONS, ROOT, pages, relative
 
 LAST = Path(__file__).with_suffix(".json")
 BLOCK = re.compile(r"^(:::+) ?\{prf:(\w+)\}[^\n]*\n(?::label: (\S+)\n)?.*?^\1\n", re.M | re.S)
@@ -47,7 +48,7 @@ def in_words(value: Any) -> Iterator[str]:
 
 
 def texts(code: str) -> Iterator[str]:
-    """Yield what a derivation or a drawing says: the texts in its code."""
+    """Yield what code says, such as a derivation or a drawing: the texts in it."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
@@ -73,6 +74,7 @@ SAYING: dict[str, Callable[[str], Iterator[str]]] = {
     "book/figures/**/*.py": texts,
     "book/figures/**/*.js": texts_of_script,
     "book/theme/*.js": texts_of_script,
+    "press/example/*.py": texts,
     "selfattn_ref/**/*.py": docstrings,
     ".github/workflows/*.yml": lambda text: iter([text]),
 }
@@ -87,8 +89,17 @@ def statements(page: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def text_of(page: str) -> str:
-    """Return what a page says outside of its statements, with the cells that draw or write it."""
-    return CELL.sub(lambda cell: cell[0] * bool(DRAWS.search(cell[0])), BLOCK.sub("", page))
+    """Return what a page says outside of its statements, with the cells that draw or write it.
+
+    A drawing may take its words from other cells, of which the texts are here.
+    """
+
+    def said(cell: re.Match[str]) -> str:
+        if DRAWS.search(cell[0]):
+            return cell[0]
+        return "\n".join(texts(OPTIONS.sub("", cell[1])))
+
+    return CELL.sub(said, BLOCK.sub("", page))
 
 
 def read() -> dict[str, str]:

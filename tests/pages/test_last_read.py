@@ -20,7 +20,12 @@ Less than $1/2$ at each step.
 A word hears more than before. It {cite:p}`stone1936` sees a river.
 
 ```{code-cell} python
+:tags: [remove-cell]
+columns = ["money", "water"]
 assert 1 < 2
+```
+
+```{code-cell} python
 Handout(
     "Mark the words before it.",
 )
@@ -51,6 +56,8 @@ def test_it_has_been_read_as_it_is():
         ("stone1936", "stone1963", "page"),
         ("words before it", "words after it", "page"),
         ("words so far", "words to come", "page"),
+        ('"money", "water"', '"water", "money"', "page"),
+        ("1 < 2", "2 > 1", None),
         ("of the river", "by the river", "page"),
         ("sees a river.", "sees a\nriver.", None),
     ],

@@ -71,6 +71,12 @@ def test_what_is_wrong_fails_one_test(change):
     assert len(failing(type("Changed", (AtMostOne,), change))) == 1
 
 
+@pytest.mark.parametrize("name", sorted(FALSE.keys() - {"no neighbor"}))
+def test_nothing_is_said_of_what_is_wrong(name):
+    with pytest.raises(AssertionError):
+        type("Changed", (AtMostOne,), FALSE[name])().report()
+
+
 def test_a_hypothesis_has_a_case_or_a_reason():
     for wrong in ({}, {"without": Case(), "sufficient": "so"}):
         with pytest.raises(ValueError, match="either a case without it, or a reason"):

@@ -131,7 +131,9 @@ class Statement:
             self.refuted(name)
 
     def report(self) -> dict[str, Any]:
-        """Return what the index of theorems says of this test."""
+        """Return what the index of theorems says of this test, once it has passed."""
+        self.test_it_holds_wherever_its_hypotheses_do()
+        self.test_it_fails_without_a_hypothesis()
         said: dict[str, Any] = {
             "kind": self.kind,
             "hypotheses": {name: one.sufficient for name, one in self.hypotheses.items()},
