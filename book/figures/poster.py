@@ -19,7 +19,8 @@ ROLES = (
     ("output", "context", "what it hears"),
 )
 FORMULA = (
-    '<p class="formula">{output} = softmax({Q} {K}<sup>T</sup> ÷ √<i>d<sub>k</sub></i>) {V}</p>'
+    '<p class="formula">{output} = softmax({Q} {K}<sup>T</sup> ÷ '
+    '√<i class="radicand">d<sub>k</sub></i>) {V}</p>'
 )
 
 

@@ -177,7 +177,8 @@ def _strip(page: Page, below: int) -> None:
         _name_beside(entry)
     for statement in main.find_class("statement"):
         if said := statement.xpath("p[@class='uses']"):
-            statement[0].addnext(E.ASIDE(*said))  # below its head
+            beside = E.ASIDE(*said)
+            statement[:] = [E.DIV(*list(statement), {"class": "said"}), beside]
     for fold in main.iter("details"):
         fold.set("open", "")
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
@@ -198,6 +199,8 @@ def _strip(page: Page, below: int) -> None:
     for code in main.xpath(".//code[not(ancestor::pre)]"):
         if len(code.text_content()) <= LONGEST_WORD:
             code.classes.add("unbroken")
+            for place in list(code.iter("wbr")):
+                place.drop_tag()
     for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
         drawing = picture.getparent()  # a drawing as any other, with its sentence below
         drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
@@ -235,7 +238,7 @@ def _name_beside(entry: Element) -> None:
 def _runs(code: Element) -> Element:
     """Let code part where a line is blank: a loop stays with its body, if they are not too long.
 
-    A few first or last lines are not left alone.
+    A few lines are not left alone that are the first or the last, or begin a definition.
     """
     parts = [escape(code.text or ""), *(tostring(one, encoding="unicode") for one in code)]
     text = re.sub(r"\n((?:</span>)+)(?=\n|$)", r"\1\n", "".join(parts))  # a span may end a line
@@ -246,7 +249,8 @@ def _runs(code: Element) -> Element:
     for number, run in enumerate(found[1:], start=2):
         first, last = number == 2, number == len(found)
         lines = [one.count("\n") + 1 for one in (runs[-1], run)]
-        few = (first and lines[0] < SHORTEST_RUN) or (last and lines[1] < SHORTEST_RUN)
+        inside = re.match(r"(?:<[^>]*>)* ", run)  # what the run before begins
+        few = ((first or inside) and lines[0] < SHORTEST_RUN) or (last and lines[1] < SHORTEST_RUN)
         if few and sum(lines) < LONGEST_RUN:
             runs[-1] += f"\n\n{run}"
         else:

@@ -92,6 +92,15 @@ TALL = """(sheet) => {
     shown.offsetHeight > sheet / 6 && code.offsetHeight + shown.offsetHeight > sheet * 2 / 5);
   for (const [, shown] of tall) shown.classList.add("tall");
 }"""
+# The arrays of an example stand in ten columns: each takes as many as it needs.
+COLUMNS = """() => {
+  const found = [...document.querySelectorAll(".example section > .array")].map((one) =>
+    [one, Math.ceil(10 * (one.offsetWidth + 12) / (one.parentElement.offsetWidth + 12))]);
+  for (const [one, count] of found) {
+    one.style.gridColumn = `span ${Math.min(count, 10)}`;
+    one.parentElement.classList.add("columns");
+  }
+}"""
 PRINTINGS = 7
 # What is left of the last layout can make the next one break elsewhere.
 FORGET = "document.body.hidden = true; document.body.offsetHeight; document.body.hidden = false"
@@ -175,6 +184,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     tab.set_viewport_size(SHEET)
     tab.emulate_media(media="print")
     tab.evaluate(TALL, SHEET["height"])
+    tab.evaluate(COLUMNS)
     tab.evaluate(ONE_ROW)
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))

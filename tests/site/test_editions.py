@@ -448,6 +448,25 @@ class TestSheets:
         assert (True, "avoid", "solid", "none") in found
         assert found <= {(True, "avoid", "solid", "none"), (False, "auto", "solid", "none")}
 
+    @pytest.mark.parametrize(
+        "lines, kept",
+        [
+            (["<b>class</b> Number(float):", "    uses = 0", "", "    <b>def</b> use(self):"], 1),
+            (["x = 1", "y = 2", "", "for one in (x, y):", "    print(one)"], 1),
+            (["a", "b", "c", "d", "", "e", "f", "g", "h", "", "k"], 2),
+            (["a", "b", "c", "d", "", *"efghijklmnopq", "", "r"], 3),
+            (["x = 1", "", *12 * ["print(x)"]], 1),
+            (["x = 1", "", *13 * ["print(x)"]], 2),
+            (["text = <span>'''", "", "'''</span>", "", *13 * ["print(text)"]], 1),
+        ],
+    )
+    def test_a_few_lines_are_not_left_alone(self, lines, kept):
+        code = html.fragment_fromstring("<code>{}\n</code>".format("\n".join(lines)))
+        said = code.text_content()
+        runs = combined._runs(code)
+        assert len(runs) == kept
+        assert runs.text_content() == said
+
     def test_what_code_prints_stands_below_its_end_if_both_are_not_tall(self, sheet):
         looks = """all => all.map((one) =>
           [getComputedStyle(one).breakBefore, getComputedStyle(one).breakInside])"""
@@ -485,6 +504,7 @@ class TestSheets:
         parts = """all => all.filter((one) => one.textContent.length <= 20)
           .map((one) => getComputedStyle(one).whiteSpace)"""
         assert set(code.evaluate_all(parts)) == {"nowrap"}
+        assert sheet.locator("code.unbroken wbr").count() == 0
 
     def test_the_matrices_of_a_sheet_stand_in_a_row_or_in_two_with_company(self, made):
         rows = [
@@ -520,18 +540,26 @@ class TestSheets:
         assert {breaks for *_, breaks in places} == {"auto"}
 
     def test_how_a_theorem_was_tested_stands_in_the_margin(self, made):
-        places = (
-            made[1]["examples"]
-            .locator(".statement > aside")
-            .evaluate_all("""all =>
-          all.map((one) => {
-            const [own, head, words] = [one, one.previousElementSibling, one.nextElementSibling]
-              .map((x) => x?.getBoundingClientRect());
-            return [head.right <= own.left, words && Math.abs(words.top - own.top) < 5];
-          })""")
-        )
+        statements = made[1]["examples"].locator(".statement:has(> aside)")
+        places = statements.evaluate_all("""all => all.map((one) => {
+          const [said, beside] = [...one.children].map((x) => x.getBoundingClientRect());
+          const last = one.firstElementChild.lastElementChild.getBoundingClientRect();
+          return [said.right < beside.left, said.top - beside.top, said.bottom - last.bottom];
+        })""")
         assert len(places) > 50
-        assert all(place == [True, True] for place in places)
+        assert all(right and abs(lower) < 5 for right, lower, _ in places)
+        assert all(0 <= below < 5 for *_, below in places)  # the bar ends with the text
+
+    def test_the_arrays_of_an_example_stand_in_columns(self, made):
+        arrays = made[1]["examples"].locator(".example .columns > .array")
+        found = arrays.evaluate_all("""all => all.map((one) => {
+          const [around, own] = [one.parentElement, one].map((x) => x.getBoundingClientRect());
+          return [10 * (own.left - around.left) / (around.width + 12), one.scrollWidth - own.width];
+        })""")
+        starts = [start for start, _ in found]
+        assert all(abs(start - round(start)) < 0.05 for start in starts)
+        assert len({round(start) for start in starts}) > 2
+        assert all(over < 1 for _, over in found)
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
