@@ -269,7 +269,7 @@ def _arranged(main: Element) -> list[Element]:
     for name in record.xpath(".//dl[@class='simple']/dt"):
         if name.text not in ON_A_CARD:
             unwanted += [name, name.getnext()]
-    record.getparent().append(record)
+    record.getparent().extend([record, *main.xpath(".//section[@id='steps']")])  # it may part
     for drawn in main.xpath(".//section[@id='on-one-sheet']"):
         drawn.getparent().find("section[@id='expected']").addnext(drawn)
     for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays

@@ -92,6 +92,22 @@ TALL = """(sheet) => {
     shown.offsetHeight > sheet / 6 && code.offsetHeight + shown.offsetHeight > sheet * 2 / 5);
   for (const [, shown] of tall) shown.classList.add("tall");
 }"""
+# Cells that are no wider than the text need not stand below the notes in the margin.
+NARROW = """() => {
+  const rights = (node) => {
+    const range = new Range();
+    range.selectNodeContents(node);
+    return [...range.getClientRects()].map((one) => one.right);
+  };
+  const right = (cell) => {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+    while (texts.nextNode()) found.push(...rights(texts.currentNode));
+    return Math.max(...found);
+  };
+  const narrow = [...document.querySelectorAll(".chapter .cell:not(:has(figure, .sheet, .poster))")]
+    .filter((cell) => right(cell) < cell.closest("article").getBoundingClientRect().right);
+  for (const cell of narrow) cell.classList.add("narrow");
+}"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.
 COLUMNS = """() => {
   const found = [...document.querySelectorAll(".example section > .array")].map((one) =>
@@ -184,6 +200,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     tab.set_viewport_size(SHEET)
     tab.emulate_media(media="print")
     tab.evaluate(TALL, SHEET["height"])
+    tab.evaluate(NARROW)
     tab.evaluate(COLUMNS)
     tab.evaluate(ONE_ROW)
     if cut := tab.evaluate(CUT):

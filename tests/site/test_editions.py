@@ -493,6 +493,17 @@ class TestSheets:
         assert tall == ["output-220", "output-200", "plot-220", "plot-200"]
         page.close()
 
+    def test_a_cell_no_wider_than_the_text_may_stand_beside_a_note(self, sheet):
+        cells = sheet.locator(".chapter .cell:not(:has(figure, .sheet))").evaluate_all("""all =>
+          all.map((one) => {
+            const edge = one.closest("article").getBoundingClientRect().right;
+            const texts = one.querySelectorAll(".cell_input :is(.long, .c1), .cell_output td");
+            return [one.classList.contains("narrow"), getComputedStyle(one).clear,
+                    [...texts].every((text) => text.getBoundingClientRect().right < edge)];
+          })""")
+        assert {(narrow, clear) for narrow, clear, _ in cells} == {(True, "none"), (False, "right")}
+        assert all(within for narrow, _, within in cells if narrow)
+
     def test_a_table_with_code_takes_the_whole_width(self, sheet):
         wide = sheet.locator(".aside > .table:has(td code)")
         assert wide.count() > 0
