@@ -150,8 +150,8 @@ def counted(root: Path, statements: int) -> list[tuple[str, str, str]]:
         ),
         (
             f"{mutants} errors",
-            "are put into the library and into the tests of the statements, one at a time, and "
-            "have to be noticed",
+            "are put into the library, the tests of the statements and the form that these "
+            "share, one at a time, and have to be noticed",
             "make mutants",
         ),
         (

@@ -188,7 +188,8 @@ class Report:
         """The exit code: 0 if what is claimed was tested and agrees, 1 if anything differs, or 2.
 
         It is 2 if something could not run, nothing was tested or claimed, or something that is
-        required or claimed was not tested.
+        required was not tested. In a run of all calls of attention or of its gradients, an option
+        that the function takes under our name is claimed, and required.
         """
         wrong = [o for o in self.outcomes if o.verdict in (DIFFERENT, UNEXPECTED)]
         if wrong or self.inconsistent:
@@ -306,7 +307,7 @@ def report(
     Returns
     -------
     Report
-        Its repr is a summary; `code` is 0 if what the function claims was tested and agrees.
+        Its repr is a summary; `code` says whether the results agree.
 
     See Also
     --------

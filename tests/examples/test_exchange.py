@@ -216,6 +216,8 @@ JSON_DAMAGE = [
     ("expected output", None, "expected.output is missing"),
     ("inputs new", {"value": 1}, "inputs.new is unknown"),
     ("expected mask value 0 0", 1, "expected.mask[0][0] is 1, not true"),
+    ("inputs query value 0 0", {"number": "-50598333/100000000"},
+     'inputs.query[0][0] is {"number": "-50598333/100000000"}, not -0.50598333'),
     ("expected output value 0 0", "1", 'expected.output[0][0] is "1", not '),
     ("tolerance relative", 1, "tolerance.relative is 1, not "),
     ("id", "SA017", 'id is "SA017", not "SA016"'),
@@ -223,7 +225,7 @@ JSON_DAMAGE = [
     ("inputs query integers", True, 'inputs.query.integers is "True", not "None"'),
     ("inputs query indices_of", "key", 'inputs.query.indices_of is "key", not "None"'),
     ("inputs", None, UNREADABLE + "KeyError: 'inputs'"),
-]
+]  # fmt: skip
 DAMAGE = [
     *(("SA016.json", json_with(*change), told) for *change, told in JSON_DAMAGE),
     ("SA016.json", lambda c: c[:99], UNREADABLE + "JSONDecodeError"),
