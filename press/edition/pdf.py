@@ -92,8 +92,10 @@ TALL = """(sheet) => {
     shown.offsetHeight > sheet / 6 && code.offsetHeight + shown.offsetHeight > sheet * 2 / 5);
   for (const [, shown] of tall) shown.classList.add("tall");
 }"""
-# Cells that are no wider than the text need not stand below the notes in the margin.
+# Cells that are no wider than the text, less what is around code, need not stand below the notes in
+# the margin.
 NARROW = """() => {
+  const edge = (cell) => cell.closest("article").getBoundingClientRect().right - 16;
   const rights = (node) => {
     const range = new Range();
     range.selectNodeContents(node);
@@ -105,7 +107,7 @@ NARROW = """() => {
     return Math.max(...found);
   };
   const narrow = [...document.querySelectorAll(".chapter .cell:not(:has(figure, .sheet, .poster))")]
-    .filter((cell) => right(cell) < cell.closest("article").getBoundingClientRect().right);
+    .filter((cell) => right(cell) < edge(cell));
   for (const cell of narrow) cell.classList.add("narrow");
 }"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.

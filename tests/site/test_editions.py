@@ -503,6 +503,15 @@ class TestSheets:
           })""")
         assert {(narrow, clear) for narrow, clear, _ in cells} == {(True, "none"), (False, "right")}
         assert all(within for narrow, _, within in cells if narrow)
+        grown = sheet.locator(".narrow pre").evaluate_all("""all => all.map((one) => {
+          const lines = one.offsetHeight;
+          one.style.whiteSpace = "pre";
+          const unbroken = one.offsetHeight;
+          one.style.whiteSpace = "";
+          return lines - unbroken;
+        })""")
+        assert len(grown) > 5
+        assert set(grown) == {0}
 
     def test_a_table_with_code_takes_the_whole_width(self, sheet):
         wide = sheet.locator(".aside > .table:has(td code)")
