@@ -278,6 +278,9 @@ def _arranged(main: Element) -> list[Element]:
             tables[0].find(".//tbody").extend(more.iter("tr"))
             more.drop_tree()
         part.extend(tables[:1])
+        if arrays := part.xpath("section[contains(@class, 'array')]"):
+            arrays[0].addprevious(columns := E.DIV({"class": "columns"}))
+            columns.extend(arrays)
     meanings = set()
     for meaning in main.find_class("meanings"):  # of the letters in a drawing
         said = meaning.text_content()

@@ -112,11 +112,11 @@ NARROW = """() => {
 }"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.
 COLUMNS = """() => {
-  const found = [...document.querySelectorAll(".example section > .array")].map((one) =>
+  const found = [...document.querySelectorAll(".columns > .array")].map((one) =>
     [one, Math.ceil(10 * (one.offsetWidth + 12) / (one.parentElement.offsetWidth + 12))]);
   for (const [one, count] of found) {
     one.style.gridColumn = `span ${Math.min(count, 10)}`;
-    one.parentElement.classList.add("columns");
+    one.parentElement.classList.add("set");
   }
 }"""
 PRINTINGS = 7

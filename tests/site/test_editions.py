@@ -579,6 +579,9 @@ class TestSheets:
         starts = [start for start, _ in found]
         assert all(abs(start - round(start)) < 0.05 for start in starts)
         assert len({round(start) for start in starts}) > 2
+        heads = made[1]["examples"].locator(".example h2:has(+ .columns)")  # not in the grid
+        breaks = heads.evaluate_all("all => all.map((one) => getComputedStyle(one).breakAfter)")
+        assert breaks == ["avoid", "avoid"]
         assert all(over < 1 for _, over in found)
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
