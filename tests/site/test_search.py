@@ -170,4 +170,6 @@ def test_what_is_not_there_leads_on(page, address):
 
 def test_its_page_begins_in_the_field(page, address):
     page.goto(f"{address}search.html")
+    page.bring_to_front()
+    page.evaluate(SHOWN)
     until(page, "document.activeElement.id === 'question'")  # in a window of any state
