@@ -48,7 +48,8 @@ const bookPage = {
   const formulas = new Promise((done) => addEventListener("DOMContentLoaded", done))
     .then(() => document.querySelector("math")?.getBoundingClientRect().top < innerHeight && load("1em STIX Two Math"));
   root.style.visibility = "hidden";
-  Promise.race([late, Promise.allSettled([...fonts.map(load), formulas])]).then(() => root.removeAttribute("style"));
+  // Before, nothing can be focused.
+  bookPage.seen = Promise.race([late, Promise.allSettled([...fonts.map(load), formulas])]).then(() => root.removeAttribute("style"));
 
   const shown = () => root.dataset.theme || (dark.matches ? "dark" : "light");
 

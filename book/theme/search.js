@@ -398,9 +398,6 @@ const bookSearch = (() => {
     box.input.select();
   };
 
-  // Until a page is shown, nothing in it can be focused.
-  const whenShown = (act) => document.fonts.ready.then(() => requestAnimationFrame(act));
-
   search.open = () => {
     if (!box) {
       dialog = make("dialog", { class: "search", "aria-label": "Search" });
@@ -415,8 +412,7 @@ const bookSearch = (() => {
     fetchIndex();
     show();
     if (dialog && !dialog.open) dialog.showModal();
-    takeFocus();
-    if (document.activeElement !== box.input) whenShown(takeFocus);
+    bookPage.seen.then(takeFocus);
   };
 
   const place = document.getElementById("search");
@@ -430,7 +426,7 @@ const bookSearch = (() => {
         history.replaceState(null, "", q ? `?q=${encodeURIComponent(q)}` : location.pathname);
       } catch { /* the address stays as it was */ }
     });
-    whenShown(() => box.input.focus());
+    bookPage.seen.then(() => box.input.focus());
   }
   return search;
 })();
