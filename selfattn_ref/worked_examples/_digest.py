@@ -48,7 +48,7 @@ def parsed(text: str | bytes, number: Callable[[str], Any] | None = None) -> Any
     """
 
     def once(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        if name := twice([name for name, _ in members]):
+        if (name := twice([name for name, _ in members])) is not None:
             raise ValueError(f"{name!r} stands twice in an object")
         return dict(members)
 

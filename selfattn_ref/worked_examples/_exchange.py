@@ -205,7 +205,7 @@ def _contents(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as archive:
             files = [one for one in archive.infolist() if not one.is_dir()]
             names = [Path(one.filename).name for one in files]
-            if name := twice(names):
+            if (name := twice(names)) is not None:
                 raise ValueError(f"two files are called {name}")
             return dict(zip(names, map(archive.read, files), strict=True))
     except OSError as error:

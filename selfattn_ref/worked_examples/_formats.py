@@ -43,8 +43,8 @@ def read_npz(content: bytes) -> dict[str, NDArray[Any]]:
     if content[:2] != b"PK":  # NumPy would take it for a pickle and warn of that
         raise ValueError("it is not an archive of NumPy arrays")
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        if name := twice(arrays.files):
-            raise ValueError(f"two arrays are called {name}")
+        if (name := twice(arrays.files)) is not None:
+            raise ValueError(f"two arrays are called {name!r}")
         return dict(arrays)
 
 

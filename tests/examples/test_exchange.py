@@ -176,6 +176,11 @@ def another_first(content):
     return content.replace(b'"value": ', b'"value": [[7.0]], "value": ', 1)
 
 
+def nameless_twice(content):
+    """Put two members without a name before the first."""
+    return b'{"": 1, "": 2, ' + content[1:]
+
+
 def another_array_first(content):
     """Put an array before the first, with its name."""
     file = io.BytesIO()
@@ -231,7 +236,8 @@ DAMAGE = [
     ("SA016.json", lambda c: c[:99], UNREADABLE + "JSONDecodeError"),
     ("SA016.json", lambda c: b"\xff" + c, UNREADABLE + "UnicodeDecodeError"),
     ("SA016.json", another_first, UNREADABLE + "ValueError: 'value' stands twice in an object"),
-    ("SA016.npz", another_array_first, UNREADABLE + "ValueError: two arrays are called query"),
+    ("SA016.json", nameless_twice, UNREADABLE + "ValueError: '' stands twice in an object"),
+    ("SA016.npz", another_array_first, UNREADABLE + "ValueError: two arrays are called 'query'"),
     ("SA016.npz", npz_with(output=OTHER), FIRST),
     ("SA016.npz", npz_with(output=OUTPUT.astype(np.float32)), SINGLE),
     ("SA016.npz", npz_with(output=OUTPUT.T), "output is float64 of shape (8, 4), not float64 of"),
