@@ -35,7 +35,7 @@ CLASSES = (
 )
 FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
 SOLUTIONS = "Solutions"
-MODULES = "reference/api/"
+MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED = 24  # steps of an example
@@ -178,7 +178,7 @@ def _strip(page: Page, below: int) -> None:
     for statement in main.find_class("statement"):
         if said := statement.xpath("p[@class='uses']"):
             beside = E.ASIDE(*said)
-            statement[:] = [E.DIV(*list(statement), {"class": "said"}), beside]
+            statement[:] = [E.DIV(*list(statement)), beside]
     for fold in main.iter("details"):
         fold.set("open", "")
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open

@@ -156,6 +156,13 @@ class TestCombined:
         heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
         assert [heads[one] for one in sheets] == ["SA016–SA017", "SA016–SA017", "SA020"]
 
+    def test_the_steps_of_an_example_come_last_for_they_may_part(self):
+        read = combined.read(SITE, [f"{EXAMPLE}/index.html"])
+        book = combined.combine(SITE, read, "examples")
+        (steps,) = book.xpath(f"//section[@id='steps' or @id='{EXAMPLE}.steps']")
+        assert "record" in steps.getprevious().classes
+        assert steps.getnext() is None
+
     def test_modules_go_on_below_the_page_of_the_library(self):
         pages = [f"reference/api/{name}.html" for name in ("index", "scores", "masks")]
         book = combined.combine(SITE, combined.read(SITE, pages), "examples")
@@ -164,18 +171,22 @@ class TestCombined:
         assert len({re.match("page: (.+?);", one.get("style"))[1] for one in articles}) == 1
         assert re.findall(RIGHT_HEAD, book.findtext(".//style"))[0][1] == "The library"
 
-    def test_the_numbers_of_an_example_stand_in_one_table_below_its_arrays(self):
-        page = f"{EXAMPLE}/index.html"
+    @pytest.mark.parametrize(
+        ("example", "name"),
+        [("SA018", "expected"), (EXAMPLE, "inputs"), (EXAMPLE, "expected")],
+        ids=["first", "last", "among"],
+    )
+    def test_the_numbers_of_an_example_stand_in_one_table_below_its_arrays(self, example, name):
+        page = f"{example}/index.html"
         site = html.document_fromstring((SITE / page).read_text("utf-8"))
         book = combined.combine(SITE, combined.read(SITE, [page]), "examples")
-        for name in ("inputs", "expected"):
-            (part,) = book.xpath(f"//section[@id='{name}' or @id='{EXAMPLE}.{name}']")
-            (table,) = part.find_class("numbers")
-            assert table.getparent() is part[-1]
-            there = site.xpath(f"//section[@id='{name}']//table[contains(@class, 'numbers')]//tr")
-            assert [one.text_content() for one in table.iter("tr")] == [
-                one.text_content() for one in there
-            ]
+        (part,) = book.xpath(f"//section[@id='{name}' or @id='{example}.{name}']")
+        (table,) = part.find_class("numbers")
+        assert table.getparent() is part[-1]
+        there = site.xpath(f"//section[@id='{name}']//table[contains(@class, 'numbers')]//tr")
+        assert [one.text_content() for one in table.iter("tr")] == [
+            one.text_content() for one in there
+        ]
 
     def test_no_sentence_of_the_book_asks_to_press_or_to_drag(self):
         book = combined.combine(SITE, combined.read(SITE))
