@@ -19,6 +19,7 @@ EXAMPLE = "SA020"  # has four numbers among its expected values
 PAGES = (
     LESSON,
     "concepts/attention-equation.html",
+    "concepts/queries-keys-values.html",
     "SA021/index.html",
     "examples/slips.html",
     "examples/generated.html",
@@ -524,6 +525,25 @@ class TestSheets:
         assert len(grown) > 5
         assert set(grown) == {0}
 
+    def test_cells_are_as_wide_as_the_text_or_as_all(self, sheet):
+        cells = sheet.locator(".chapter div.cell:not(:has(figure, .sheet))")
+        edges = cells.evaluate_all("""all => all.map((one) => [
+          one.getBoundingClientRect().right - one.closest("article").getBoundingClientRect().right,
+          one.getBoundingClientRect().right - document.body.getBoundingClientRect().right])""")
+        assert {(round(text), round(body)) for text, body in edges} == {(0, -217), (217, 0)}
+
+    def test_the_mark_of_a_check_stands_in_the_line_of_the_code_above(self, sheet):
+        lines = sheet.locator(".chapter .cell:has(.cell_input) > .check").evaluate_all("""all =>
+          all.map((one) => {
+            const code = new Range(), input = one.parentElement.querySelector(".cell_input");
+            code.selectNodeContents(input.querySelector(".run") ?? input.querySelector("code"));
+            const above = one.previousElementSibling.getBoundingClientRect();
+            const box = one.getBoundingClientRect();
+            return [box.left - code.getBoundingClientRect().left, box.top - above.bottom];
+          })""")
+        assert len(lines) > 3
+        assert all(abs(beside) < 1 and below > 0 for beside, below in lines)
+
     def test_a_table_with_code_takes_the_whole_width(self, sheet):
         wide = sheet.locator(".aside > .table:has(td code)")
         assert wide.count() > 0
@@ -594,6 +614,23 @@ class TestSheets:
         breaks = heads.evaluate_all("all => all.map((one) => getComputedStyle(one).breakAfter)")
         assert breaks == ["avoid", "avoid"]
         assert all(over < 1 for _, over in found)
+
+    def test_an_example_begins_a_sheet(self, made):
+        starts = made[1]["examples"].locator("article.example")
+        breaks = starts.evaluate_all("all => all.map((one) => getComputedStyle(one).breakBefore)")
+        assert breaks == ["page"]
+
+    def test_the_place_of_a_step_stands_beside_its_first_line(self, made):
+        entries = made[1]["examples"].locator(".example .steps td:has(> b + br)")
+        lines = entries.evaluate_all("""all => all.map((one) => {
+          const said = new Range(), place = one.querySelector("b").getBoundingClientRect();
+          said.setStartAfter(one.querySelector("br"));
+          said.setEndAfter(one.lastChild);
+          const text = said.getClientRects()[0];
+          return [text.left - place.right, text.top - place.top];
+        })""")
+        assert len(lines) > 5
+        assert all(beside > 0 and abs(below) < 4 for beside, below in lines)
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
