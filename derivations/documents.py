@@ -121,7 +121,7 @@ def nearest_double(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return written_in_words(value)
     if isinstance(value, mpmath.mpf):
-        value = Fraction(*mpmath.libmp.to_rational(value._mpf_))
+        value = Fraction(*value.as_integer_ratio())
     # Python rounds the quotient of two integers correctly, however long they are.
     return Number(repr(float(value)))
 

@@ -80,7 +80,7 @@ def written(value: Any) -> str | float | bool:
         return written_in_words(value)
     if isinstance(value, Fraction):
         return str(value)
-    exact = Fraction(*mpmath.libmp.to_rational(value._mpf_))
+    exact = Fraction(*value.as_integer_ratio())
     return exact.numerator / exact.denominator
 
 
