@@ -42,7 +42,7 @@ LISTED = 24  # steps of an example
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 LONGEST_WORD = 20  # letters of code in a line of text
-SHORT = 280  # letters of a paragraph of four lines at most
+SHORT, LINE = 280, 70  # letters of a paragraph of four lines at most, and of one
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
@@ -214,8 +214,11 @@ def _strip(page: Page, below: int) -> None:
         words = said.text_content().strip()
         if len(words) < SHORT:
             said.classes.add("unbroken")
-        if words.endswith(":"):
+        below_a_head = said.getprevious() is not None and said.getprevious().tag in ("h2", "h3")
+        if words.endswith(":") or (below_a_head and len(words) < LINE):
             said.classes.add("leads")  # to what follows
+    for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
+        figure.classes.add("again")
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
 
@@ -267,8 +270,10 @@ def _arranged(main: Element) -> list[Element]:
     unwanted: list[Element] = main.xpath(".//section[@id='test' or @id='slips']")
     unwanted += record.xpath("p")
     for name in record.xpath(".//dl[@class='simple']/dt"):
+        name.addprevious(line := E.DIV())
+        line.extend([name, name.getnext()])
         if name.text not in ON_A_CARD:
-            unwanted += [name, name.getnext()]
+            unwanted.append(line)
     record.getparent().extend([record, *main.xpath(".//section[@id='steps']")])  # it may part
     for drawn in main.xpath(".//section[@id='on-one-sheet']"):
         drawn.getparent().find("section[@id='expected']").addnext(drawn)
@@ -454,8 +459,6 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
     terms.fill(chapters, _at)
-    for article in (one for one in chapters if "example" in one.classes):
-        article.find_class("card")[0].set("id", article.attrib.pop("id"))  # it may move on alone
     (number, name), (other, _) = VOLUMES[volume], _other(volume)
     looks = f':root {{ --other: "{other}" }}\n{_looks(site, sheets)}'
     return E.HTML(
@@ -488,7 +491,7 @@ def _legend(volume: str, base: str) -> str:
     site = f"the site of the book, {base}" if base else "the site of the book, files for a browser"
     return (
         f"After a reference, p. 7 is a page of this volume and {number} 7 one of volume {number},"
-        f" {name}. Interactive figures run on {site}; each says where."
+        f" {name}. Interactive figures run on {site}; the first of a page says where."
     )
 
 
@@ -500,9 +503,6 @@ def _other(volume: str) -> tuple[str, str]:
 
 def _running(page: Page, part: Part) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
-    if page.is_example:  # the ids of some ten: where the head changes, a sheet ends
-        ten = [one.slug for one in part.pages if one.slug[:4] == page.slug[:4]]
-        return f"{ten[0]}–{ten[-1]}" if len(ten) > 1 else page.slug
     if page.path.startswith(MODULES):
         titles = {one.path: one.title for one in part.pages}
         return titles.get(f"{MODULES}index.html", page.title)

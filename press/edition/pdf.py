@@ -93,9 +93,9 @@ TALL = """(sheet) => {
   for (const [, shown] of tall) shown.classList.add("tall");
 }"""
 # Cells that are no wider than the text, less what is around code, need not stand below the notes in
-# the margin.
+# the margin. A table that is wider takes the margin, too.
 NARROW = """() => {
-  const edge = (cell) => cell.closest("article").getBoundingClientRect().right - 16;
+  const edge = (one) => one.closest("article").getBoundingClientRect().right;
   const rights = (node) => {
     const range = new Range();
     range.selectNodeContents(node);
@@ -107,8 +107,11 @@ NARROW = """() => {
     return Math.max(...found);
   };
   const narrow = [...document.querySelectorAll(".chapter .cell:not(:has(figure, .sheet, .poster))")]
-    .filter((cell) => right(cell) < edge(cell));
+    .filter((cell) => right(cell) < edge(cell) - 16);
+  const wide = [...document.querySelectorAll(".chapter .table")]
+    .filter((table) => table.getBoundingClientRect().right > edge(table) + 1);
   for (const cell of narrow) cell.classList.add("narrow");
+  for (const table of wide) table.classList.add("all");
 }"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.
 COLUMNS = """() => {
@@ -144,12 +147,11 @@ FILL_IN = """([own, other]) => {
 }"""
 # Set the lines of a page closer that would end with few of them, alone on a sheet: step by step.
 CLOSER = """([sheets, high]) => {
-  const start = (one) => one.id || one.querySelector(".card[id]")?.id;
   const steps = (one) => Number(one.style.getPropertyValue("--steps"));
   const found = high.map((end) => document.getElementById(end).parentElement).filter((one) =>
-    steps(one) < (one.matches(".example") ? 1 : 3) &&
-    sheets[one.lastElementChild.id] > sheets[start(one)] &&
-    sheets[one.lastElementChild.id] !== sheets[start(one.nextElementSibling ?? one)]);
+    steps(one) < (one.matches(".example") ? 1 : 4) &&
+    sheets[one.lastElementChild.id] > sheets[one.id] &&
+    sheets[one.lastElementChild.id] !== sheets[(one.nextElementSibling ?? one).id]);
   for (const one of found) {
     one.classList.add("closer");
     one.style.setProperty("--steps", steps(one) + 1);
