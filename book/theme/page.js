@@ -49,7 +49,7 @@ const bookPage = {
     .then(() => document.querySelector("math")?.getBoundingClientRect().top < innerHeight && load("1em STIX Two Math"));
   root.style.visibility = "hidden";
   // Before, nothing can be focused.
-  bookPage.seen = Promise.race([late, Promise.allSettled([...fonts.map(load), formulas])]).then(() => root.removeAttribute("style"));
+  bookPage.seen = Promise.race([late, Promise.allSettled([...fonts.map(load), formulas])]).then(() => root.style.visibility = "");
 
   const shown = () => root.dataset.theme || (dark.matches ? "dark" : "light");
 

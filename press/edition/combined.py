@@ -292,10 +292,16 @@ def _arranged(main: Element) -> list[Element]:
         if said in meanings:  # beside a drawing before
             unwanted.append(meaning)
         meanings.add(said)
-    if more := main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]"):
-        (lead,) = main.xpath(".//section[@id='steps']/p[1]")
-        lead.text += f" These are the first {LISTED}; {len(more)} more are on the site."
-        unwanted += more
+    for entry in main.xpath(".//section[@id='steps']//td[last()]"):  # its lines fill the width
+        for one in list(entry):
+            if one.tag == "br":
+                entry.replace(one, line := E.SPAN(one.tail or ""))
+            elif one.getprevious() is not None:
+                line.append(one)
+    more = main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]")
+    for lead in main.xpath(".//section[@id='steps']/p"):  # what the heads of the table say
+        lead.text = f"The first {LISTED}; {len(more)} more are on the site."
+        unwanted += more or [lead]
     return unwanted
 
 

@@ -108,7 +108,7 @@ NARROW = """() => {
   };
   const narrow = [...document.querySelectorAll(".chapter .cell:not(:has(figure, .sheet, .poster))")]
     .filter((cell) => right(cell) < edge(cell) - 16);
-  const wide = [...document.querySelectorAll(".chapter .table")]
+  const wide = [...document.querySelectorAll(".chapter .table:has(> .docutils)")]
     .filter((table) => table.getBoundingClientRect().right > edge(table) + 1);
   for (const cell of narrow) cell.classList.add("narrow");
   for (const table of wide) table.classList.add("all");
@@ -149,7 +149,7 @@ FILL_IN = """([own, other]) => {
 CLOSER = """([sheets, high]) => {
   const steps = (one) => Number(one.style.getPropertyValue("--steps"));
   const found = high.map((end) => document.getElementById(end).parentElement).filter((one) =>
-    steps(one) < (one.matches(".example") ? 1 : 4) &&
+    steps(one) < (one.matches(".example") ? 1 : 3) &&
     sheets[one.lastElementChild.id] > sheets[one.id] &&
     sheets[one.lastElementChild.id] !== sheets[(one.nextElementSibling ?? one).id]);
   for (const one of found) {

@@ -28,6 +28,7 @@ from selfattn_ref.worked_examples import load, recipes
 
 INDEX = "book/examples/index"
 CARDS = {INDEX, "book/examples/slips"}  # pages of cards, which are filtered
+USUAL = {"absolute": 1e-13, "relative": 1e-13}  # what the page of all examples says once
 STUB = "({id})=\n# {id}: {title}\n\n```{{worked-example}} {id}\n```\n"
 
 
@@ -222,12 +223,17 @@ def page(
             paragraph(
                 "The function ",
                 nodes.inline("", "", nodes.literal("", function), derives=function),
-                *powers(
-                    " derives all expected values without the library. A computed number agrees if "
-                    f"it is off by no more than {tolerance['absolute']:.0e} + "
-                    f"{tolerance['relative']:.0e} times "
-                    "the absolute value of the expected one. "
-                    "What a call returns may also be off by what rounding explains."
+                nodes.Text(" derives all expected values without the library. "),
+                nodes.inline(
+                    "",
+                    "",
+                    *powers(
+                        "A computed number agrees if it is off by no more than "
+                        f"{tolerance['absolute']:.0e} + {tolerance['relative']:.0e} times "
+                        "the absolute value of the expected one. "
+                        "What a call returns may also be off by what rounding explains."
+                    ),
+                    classes=["usual"] if tolerance == USUAL else [],
                 ),
             ),
         ),

@@ -11,6 +11,7 @@ from press.build.book import ROOT, SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
 from press.edition.pdf import CLOSER, CUT, FILL_IN, SHEET, TALL, places, print_book
+from press.example.data import documents
 from press.site import moved
 from selfattn_ref import __version__
 
@@ -155,6 +156,14 @@ class TestCombined:
         found = [heads[re.match("page: (.+?);", one)[1]] for one in looks]
         assert found == ["SA016: Causal mask, step by step", "SA017: Variance of a dot product"]
 
+    def test_the_usual_tolerance_is_said_on_the_page_of_all_examples(self, made):
+        said = page_of_site("examples/index.html").text_content()
+        assert "no more than 10−13 + 10−13 times the absolute value of the expected one" in said
+        for name, data in documents(ROOT).items():
+            is_usual = data["tolerance"] == {"absolute": 1e-13, "relative": 1e-13}
+            assert len(page_of_site(f"{name}/index.html").find_class("usual")) == is_usual
+        assert not made[1]["examples"].locator(".example .usual").is_visible()
+
     def test_only_the_first_figure_of_a_page_says_where_it_answers(self):
         book = combined.combine(SITE, combined.read(SITE, ["concepts/attention-equation.html"]))
         article = book.get_element_by_id("concepts/attention-equation")
@@ -248,21 +257,26 @@ class TestPdf:
         assert len(labeled) > 20
         assert [len(sheets(one)) for one in labeled] == [1] * len(labeled)
 
-    def test_of_a_parted_paragraph_two_lines_stay_together(self, pdf, sheet):
-        parted = [
-            one
-            for one in tags(pdf.Root.StructTreeRoot)
-            if one.S == "/P" and len(sheets(one)) > 1 and all(kid.S != "/Code" for kid in tags(one))
-        ]
+    def test_of_a_parted_paragraph_two_lines_stay_together(self, pdf, second, made):
         written = "article:not(:has(.entries)) p:not(.to-solution)"  # not made for paper
-        found = sheet.locator(written).evaluate_all("""all => all.map((one) => {
-            const { breakInside, orphans, widows } = getComputedStyle(one);
-            return [one.textContent.trim().length, breakInside, orphans, widows];
-        })""")
-        short = {(*looks,) for size, *looks in found if size < combined.SHORT}
-        assert short == {("avoid", "2", "2")}
-        may_part = [size for size, breaks, *_ in found if breaks == "auto"]
-        assert 0 < len(parted) <= len(may_part)
+        parts = 0
+        for printed, tab in zip((pdf, second), made[1].values(), strict=True):
+            parted = [
+                one
+                for one in tags(printed.Root.StructTreeRoot)
+                if one.S == "/P" and len(sheets(one)) > 1
+                if all(kid.S != "/Code" for kid in tags(one))
+            ]
+            found = tab.locator(written).evaluate_all("""all => all.map((one) => {
+                const { breakInside, orphans, widows } = getComputedStyle(one);
+                return [one.textContent.trim().length, breakInside, orphans, widows];
+            })""")
+            short = {(*looks,) for size, *looks in found if size < combined.SHORT}
+            assert short == {("avoid", "2", "2")}
+            may_part = [size for size, breaks, *_ in found if breaks == "auto"]
+            assert len(parted) <= len(may_part)
+            parts += len(parted)
+        assert parts > 0
 
     def test_code_of_seven_lines_stays_on_a_sheet(self, sheet):
         code = sheet.locator(".cell_input pre").evaluate_all("""all => all.map((one) =>
@@ -437,11 +451,11 @@ class TestSheets:
         high = ["end:a", "end:b", "end:c", "end:d"]
         sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 3, "c": 4, "end:c": 5, "d": 6, "end:d": 7}
         moved = sheets | {"b": 3, "d": 5}  # b is on one sheet, and d begins where c ends
-        assert [page.evaluate(CLOSER, [moved, high[:3]]) for _ in range(5)] == [1, 1, 1, 1, 0]
+        assert [page.evaluate(CLOSER, [moved, high[:3]]) for _ in range(4)] == [1, 1, 1, 0]
         found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
         assert found == ["a"]
-        assert [page.evaluate(CLOSER, [sheets, high[:3]]) for _ in range(5)] == [2, 1, 1, 1, 0]
-        assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(5)] == [1, 1, 1, 1, 0]
+        assert [page.evaluate(CLOSER, [sheets, high[:3]]) for _ in range(4)] == [2, 1, 1, 0]
+        assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(4)] == [1, 1, 1, 0]
         page.close()
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
@@ -545,6 +559,7 @@ class TestSheets:
         widths = tables.evaluate_all("""all => all.map((one) => one.closest("article")
           .getBoundingClientRect().right - one.getBoundingClientRect().right)""")
         assert {round(one) for one in widths} == {0, -217}
+        assert sheet.locator(".arrays .all").count() == 0  # they stand side by side
 
     def test_there_is_one_rule_between_two_asides_and_below_a_table(self, browser):
         page = browser.new_page()
@@ -655,16 +670,23 @@ class TestSheets:
         assert breaks == ["page"]
 
     def test_the_place_of_a_step_stands_beside_its_first_line(self, made):
-        entries = made[1]["examples"].locator(".example .steps td:has(> b + br)")
+        entries = made[1]["examples"].locator(".example .steps td:has(> b)")
         lines = entries.evaluate_all("""all => all.map((one) => {
-          const said = new Range(), place = one.querySelector("b").getBoundingClientRect();
-          said.setStartAfter(one.querySelector("br"));
-          said.setEndAfter(one.lastChild);
-          const text = said.getClientRects()[0];
-          return [text.left - place.right, text.top - place.top];
+          const [place, line] = [...one.children].map((inner) => inner.getClientRects()[0]);
+          return [line.left - place.right, line.top - place.top];
         })""")
         assert len(lines) > 5
         assert all(beside > 0 and abs(below) < 4 for beside, below in lines)
+
+    def test_the_lines_of_a_step_stand_beside_one_another_where_they_fit(self, made):
+        entries = made[1]["examples"].locator(".example .steps td:has(> span + span)")
+        tops = entries.evaluate_all("""all => all.map((one) =>
+          [...one.querySelectorAll("span")].map((line) => line.offsetTop))""")
+        assert any(first == second for first, second, *_ in tops)
+        book = page_of_site("SA021/index.html")
+        site = book.xpath("//section[@id='steps']//td[last()]")
+        here = made[1]["examples"].locator(".example .steps td:last-child").all_text_contents()
+        assert here == [one.text_content() for one in site][: combined.LISTED]
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
