@@ -68,10 +68,14 @@ def at_most(x: Real, y: Real) -> Real:
     return step("at most", x, y)
 
 
-def if_so(may: Real, x: Real, otherwise: Real) -> Real:
+IN_PLACE = "the scores, with {0} in place of what the mask hides"
+
+
+def if_so(may: Real, x: Real, otherwise: Real, rule: str = IN_PLACE) -> Real:
     if may:
         return because(x, may)
-    return because(otherwise, may, words=Words(says="a number in place of what the mask hides"))
+    words = Words(says="a number in place of what the mask hides", rule=rule)
+    return because(otherwise, may, words=words)
 
 
 def rows(x: Matrix, indices: Vector) -> Matrix:

@@ -53,7 +53,9 @@ def filled(scores: Vector, mask: Vector, sentinel: Real) -> Vector:
 
 
 def added(scores: Vector, mask: Vector, sentinel: Real) -> Vector:
-    return [if_so(may, score, score + sentinel) for score, may in zip(scores, mask, strict=True)]
+    return [
+        if_so(may, score, score + sentinel, "{0}") for score, may in zip(scores, mask, strict=True)
+    ]
 
 
 @derivation

@@ -40,6 +40,11 @@ def slack(text: str) -> float:
 class TestEveryEntry:
     """Each line is arithmetic that holds, and ends with the number that it is about."""
 
+    def test_it_is_said_of_what_a_matrix_is_made(self, name: str) -> None:
+        trace = trace_of(name)
+        rules = [trace.rule(matrix).strip() for matrix in trace.made]
+        assert not [rule for rule in rules if re.search(r"(^|\b(of|times|and|with|in))$", rule)]
+
     def test_the_lines_hold(self, name: str) -> None:
         trace = trace_of(name)
         assert all(f"{named(matrix)} <span" in trace.steps() for matrix in trace.made)
