@@ -93,9 +93,9 @@ TALL = """(sheet) => {
   for (const [, shown] of tall) shown.classList.add("tall");
 }"""
 # Cells that are no wider than the text, less what is around code, need not stand below the notes in
-# the margin. A table that is wider takes the margin, too.
+# the margin.
 NARROW = """() => {
-  const edge = (one) => one.closest("article").getBoundingClientRect().right;
+  const edge = (cell) => cell.closest("article").getBoundingClientRect().right - 16;
   const rights = (node) => {
     const range = new Range();
     range.selectNodeContents(node);
@@ -107,11 +107,8 @@ NARROW = """() => {
     return Math.max(...found);
   };
   const narrow = [...document.querySelectorAll(".chapter .cell:not(:has(figure, .sheet, .poster))")]
-    .filter((cell) => right(cell) < edge(cell) - 16);
-  const wide = [...document.querySelectorAll(".chapter .table:has(> .docutils)")]
-    .filter((table) => table.getBoundingClientRect().right > edge(table) + 1);
+    .filter((cell) => right(cell) < edge(cell));
   for (const cell of narrow) cell.classList.add("narrow");
-  for (const table of wide) table.classList.add("all");
 }"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.
 COLUMNS = """() => {

@@ -162,7 +162,9 @@ class TestCombined:
         for name, data in documents(ROOT).items():
             is_usual = data["tolerance"] == {"absolute": 1e-13, "relative": 1e-13}
             assert len(page_of_site(f"{name}/index.html").find_class("usual")) == is_usual
-        assert not made[1]["examples"].locator(".example .usual").is_visible()
+        usual = made[1]["examples"].locator(".example .usual")
+        assert usual.count() == 1
+        assert not usual.is_visible()
 
     def test_only_the_first_figure_of_a_page_says_where_it_answers(self):
         book = combined.combine(SITE, combined.read(SITE, ["concepts/attention-equation.html"]))
@@ -556,21 +558,27 @@ class TestSheets:
 
     def test_tables_are_as_wide_as_the_text_or_as_all(self, sheet):
         tables = sheet.locator(".chapter .table:has(> .docutils)")
-        widths = tables.evaluate_all("""all => all.map((one) => one.closest("article")
-          .getBoundingClientRect().right - one.getBoundingClientRect().right)""")
-        assert {round(one) for one in widths} == {0, -217}
-        assert sheet.locator(".arrays .all").count() == 0  # they stand side by side
+        for boxes in (tables, tables.locator("> .docutils")):
+            widths = boxes.evaluate_all("""all => all.map((one) => one.closest("article")
+              .getBoundingClientRect().right - one.getBoundingClientRect().right)""")
+            assert {round(one) for one in widths} == {0, -217}
+        arrays = sheet.locator(".arrays > .table")  # they stand side by side
+        assert len(set(arrays.evaluate_all("all => all.map((one) => one.offsetLeft)"))) > 2
 
     def test_there_is_one_rule_between_two_asides_and_below_a_table(self, browser):
         page = browser.new_page()
         page.set_content(
-            f"<style>:root {{ --soft: gray }} {combined.STYLE.read_text('utf-8')}</style>"
-            "<div class='aside'></div><div class='aside'><div class='table'></div></div>"
+            "<style>:root { --soft: gray; --text-area: 300px }"
+            f"{combined.STYLE.read_text('utf-8')}</style>"
+            "<body style='width: 200px'><div class='aside'></div><div class='aside'>"
+            "<summary></summary><div class='table'></div></div>"
         )
         page.emulate_media(media="print")
-        rules = page.locator(".aside").evaluate_all("""all => all.map((one) =>
-          [getComputedStyle(one).borderTopStyle, getComputedStyle(one).borderBottomStyle])""")
-        assert rules == [["solid", "solid"], ["none", "none"]]
+        rules = page.locator(".aside").evaluate_all("""all => all.map((one) => {
+          const { borderTopStyle, borderBottomStyle } = getComputedStyle(one);
+          return [borderTopStyle, borderBottomStyle, one.offsetWidth];
+        })""")
+        assert rules == [["solid", "solid", 200], ["none", "none", 300]]  # as wide as the table
         page.close()
 
     def test_a_figure_with_several_sheets_may_part_between_them(self, sheet):
@@ -683,6 +691,11 @@ class TestSheets:
         tops = entries.evaluate_all("""all => all.map((one) =>
           [...one.querySelectorAll("span")].map((line) => line.offsetTop))""")
         assert any(first == second for first, second, *_ in tops)
+        gaps = entries.locator("span + span").evaluate_all("""all => all.map((line) =>
+          [line.offsetTop - line.previousElementSibling.offsetTop,
+           line.offsetLeft - line.previousElementSibling.offsetLeft
+           - line.previousElementSibling.offsetWidth])""")
+        assert all(beside > 10 for below, beside in gaps if below == 0)
         book = page_of_site("SA021/index.html")
         site = book.xpath("//section[@id='steps']//td[last()]")
         here = made[1]["examples"].locator(".example .steps td:last-child").all_text_contents()
