@@ -1,9 +1,12 @@
 """Nodes that several parts write, and where a node stands."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from docutils import nodes
+from lxml import html
 from sphinx import addnodes
 
 # numpydoc makes the numbers of references unique in the book; a reader needs them in one docstring.
@@ -13,6 +16,14 @@ DOCSTRING_REFERENCE = re.compile(r"R[0-9a-f]{12}-(\d+)")
 def raw(text: str) -> nodes.raw:
     """Return HTML as a node."""
     return nodes.raw("", text, format="html")
+
+
+def agreement(shown: str) -> dict[str, Any] | None:
+    """Return what a cell that shows an `Agreement` has found, if it does, from its HTML."""
+    if "data-facts" not in shown:
+        return None
+    found: dict[str, Any] = json.loads(html.fromstring(shown).xpath("string(//@data-facts)"))
+    return found
 
 
 def paragraph(*content: nodes.Node | str, classes: tuple[str, ...] = ()) -> nodes.paragraph:

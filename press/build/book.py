@@ -53,7 +53,6 @@ ERROR = re.compile(r"^\w+: .*(?:\n .+){0,2}", re.M)
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 PLACE_NOTE = "The HTML pages are in"  # for a moment: the summary says where they end
 FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large|disk is full")
-CHECKED = re.compile(r"^SA\d{3} checked:")
 
 Record = dict[str, Any]
 
@@ -229,6 +228,8 @@ def read_cells(folder: Path) -> tuple[Record, list[str], dict[str, list[str]]]:
     import nbformat
     from jupyter_cache import get_cache
 
+    from press.markup import agreement
+
     count, checked, unexecuted = 0, list[str](), list[str]()
     warned: dict[str, list[str]] = {}
     cache = get_cache(cache_folder(ROOT))
@@ -250,8 +251,8 @@ def read_cells(folder: Path) -> tuple[Record, list[str], dict[str, list[str]]]:
             if cell.execution_count is None
         ]
         outputs = [output.get("data", {}) for cell in code for output in cell.outputs]
-        texts = ["".join(data.get("text/plain", "")) for data in outputs]
-        checked += [text[:5] for text in texts if CHECKED.match(text)]
+        shown = (agreement("".join(data.get("text/html", ""))) for data in outputs)
+        checked += [found["id"] for found in shown if found]
         count += len(code)
         printed = [output for cell in code for output in cell.outputs if "text" in output]
         errors = [output.text.strip() for output in printed if output.name == "stderr"]

@@ -10,10 +10,9 @@ from pygments.token import STANDARD_TYPES, Text
 from sphinx.application import Sphinx
 
 from press import seams
-from press.markup import raw
+from press.markup import agreement, raw
 from press.site.theme import THEME
 
-AGREES = re.compile(r'class="checked">(SA\d{3}) checked: (.*?) agrees? \((.*?)\)<')
 # The kinds of tokens, by their short names, of which the stylesheet says how they look.
 SHEET = (THEME / "page.css").read_text("utf-8")
 STYLED = {*re.findall(r"\w+", " ".join(re.findall(r"^\.highlight :is\((.+?)\)", SHEET, re.M)))}
@@ -32,19 +31,20 @@ class CodeFormatter(HtmlFormatter):  # type: ignore[misc]  # Pygments has no typ
 
 
 def mark_checked(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Turn the lines that say that examples agree into marks at the corner of the cell."""
+    """Turn what a cell found to agree into marks at its corner."""
     for cell in list(doctree.findall(nodes.container)):
         if cell.get("nb_element") != "cell_code":
             continue
         marks = []
         for output in list(cell.findall(nodes.raw)):
-            if found := AGREES.search(output.astext()):
-                address = app.builder.get_relative_uri(page, f"book/examples/{found[1]}")
-                names = found[2].replace("_", " ")
+            found = agreement(output.astext())
+            if found and not found["convention"]:  # which one it is stays to be read
+                address = app.builder.get_relative_uri(page, f"book/examples/{found['id']}")
+                names = ", ".join(found["names"]).replace("_", " ")
                 marks.append(
                     f'<a class="id" href="{address}" title="{names}">'
-                    f'<span aria-hidden="true">✓</span> {found[1]}'
-                    f'<span class="unseen"> agrees: {found[3]}</span></a>'
+                    f'<span aria-hidden="true">✓</span> {found["id"]}'
+                    f'<span class="unseen"> agrees: {found["found"]}</span></a>'
                 )
                 output.parent.remove(output)
         if marks:

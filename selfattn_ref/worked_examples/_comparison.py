@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
+from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -93,15 +95,18 @@ class Agreement:
         does = "agrees" if len(self.names) == 1 else "agree"
         if self.convention is not None:
             does = f"follows the convention {self.convention}"
-        found = self.entries
-        if self.largest_difference is not None:
-            truths = self.entries.endswith(("boolean", "booleans"))
-            found += ", exactly" if truths else f", {_within(self.largest_difference)}"
-        return f"{self.id} checked: {', '.join(self.names)} {does} ({found})"
+        return f"{self.id} checked: {', '.join(self.names)} {does} ({self._found})"
+
+    @property
+    def _found(self) -> str:
+        if self.largest_difference is None:
+            return self.entries
+        truths = self.entries.endswith(("boolean", "booleans"))
+        return f"{self.entries}, {'exactly' if truths else _within(self.largest_difference)}"
 
     def _repr_html_(self) -> str:
-        # Python identifiers, parentheses, and the rest is ours: nothing to escape.
-        return f'<p class="checked">{self!r}</p>'
+        facts = escape(json.dumps(asdict(self) | {"found": self._found}))  # for a program
+        return f'<p class="checked" data-facts="{facts}">{escape(repr(self))}</p>'
 
 
 class Comparison(NamedTuple):

@@ -1,8 +1,10 @@
 """Worked examples as users meet them: loaded by id, compared with what they have computed."""
 
 import copy
+import json
 import pickle
 import re
+from xml.etree import ElementTree
 
 import ml_dtypes
 import numpy as np
@@ -139,6 +141,18 @@ class TestAgreement:
         example = load("SA005")
         exponentials = example.expected["exponentials"] + np.array([0, 0, 2**-52, 0, 0])
         assert example.check(exponentials=exponentials).largest_difference == 2**-52
+
+    @pytest.mark.parametrize("example_id", ["SA016", "SA022"])
+    def test_a_notebook_gets_the_line_and_the_facts_of_which_it_is_made(self, example_id):
+        call = load(example_id).calls[0]
+        agreement = call.check(call.expected)
+        shown = ElementTree.fromstring(agreement._repr_html_())
+        facts = json.loads(shown.attrib["data-facts"])
+        assert shown.text == repr(agreement)
+        assert facts["id"] == example_id
+        assert facts["names"] == [call.written]
+        assert facts["convention"] == {"SA016": None, "SA022": "zeros"}[example_id]
+        assert shown.text.endswith(f"({facts['found']})")
 
 
 class TestTolerance:
