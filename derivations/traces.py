@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,6 +73,12 @@ def record(document: Document) -> Recording:
     return Recording(given, expected, [*known.values()])
 
 
+@cache
+def recording_of(example_id: str) -> Recording:
+    """Return how each number of an example was made; the site needs it in several places."""
+    return record(read(DATA / f"{example_id}.json"))
+
+
 def written(value: Any) -> str | float | bool:
     """Return a value as a trace has it: p/q if it is exact, else the nearest double."""
     if isinstance(value, bool):
@@ -84,9 +91,9 @@ def written(value: Any) -> str | float | bool:
     return exact.numerator / exact.denominator
 
 
-def trace_text(document: Document) -> str:
+def trace_text(example_id: str) -> str:
     """Return the trace of an example as JSON, a step a line."""
-    recording = record(document)
+    document, recording = read(DATA / f"{example_id}.json"), recording_of(example_id)
     place = {id(one): number for number, one in enumerate(recording.steps)}
 
     def places(value: Any) -> Any:
@@ -112,20 +119,16 @@ def write_traces(folder: Path) -> list[Path]:
     """Write the trace of every example into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for example_id, path in example_files().items():
+    for example_id in example_files():
         written.append(folder / f"{example_id}.trace.json")
-        written[-1].write_text(trace_text(read(path)), encoding="utf-8")
+        written[-1].write_text(trace_text(example_id), encoding="utf-8")
     return written
 
 
 def write_digests() -> None:
     """Enter the digest of every example, and that of its trace, in the files of the package."""
-    documents = {example_id: read(path) for example_id, path in example_files().items()}
-    traces = {
-        example_id: hashlib.sha256(trace_text(document).encode()).hexdigest()
-        for example_id, document in documents.items()
-    }
-    examples = {example_id: fingerprint(document) for example_id, document in documents.items()}
+    traces = {one: hashlib.sha256(trace_text(one).encode()).hexdigest() for one in example_files()}
+    examples = {one: fingerprint(read(path)) for one, path in example_files().items()}
     examples["generated"] = generated.digest(generated.read())
     for path, digests in ((EXAMPLES, examples), (TRACES, traces)):
         path.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")

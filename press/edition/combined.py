@@ -298,10 +298,12 @@ def _arranged(main: Element) -> list[Element]:
                 entry.replace(one, line := E.SPAN(one.tail or ""))
             elif one.getprevious() is not None:
                 line.append(one)
-    more = main.xpath(f".//section[@id='steps']//tbody/tr[position() > {LISTED}]")
     for lead in main.xpath(".//section[@id='steps']/p"):  # what the heads of the table say
-        lead.text = f"The first {LISTED}; {len(more)} more are on the site."
-        unwanted += more or [lead]
+        rows = lead.xpath("..//tbody/tr")
+        unwanted += rows[LISTED:]
+        more = f"The first {LISTED} of {len(rows)}; all are on the site."
+        lead.text = more if rows[LISTED:] else ""
+        lead.attrib.update({"class": "more", "data-steps": str(len(rows))})
     return unwanted
 
 

@@ -119,6 +119,23 @@ COLUMNS = """() => {
     one.parentElement.classList.add("set");
   }
 }"""
+# Derivation, origin and citation of an example stand beside its first Sheet, where it is narrow.
+BESIDE = """() => {
+  const right = (one) => one.getBoundingClientRect().right;
+  const found = [...document.querySelectorAll(".example .one:first-of-type")].map((drawing) => {
+    const article = drawing.closest("article"), left = article.getBoundingClientRect().left;
+    const wide = Math.max(...[...drawing.querySelectorAll(".bands > *")].map(right)) - left;
+    return { drawing, article, wide };
+  }).filter(({ article, wide }) => wide < article.offsetWidth * 0.65);
+  for (const { drawing, article, wide } of found) {
+    const pair = document.createElement("div"), told = document.createElement("div");
+    pair.className = "pair";
+    pair.style.gridTemplateColumns = `${wide}px 1fr`;
+    drawing.before(pair);
+    told.append(...article.querySelectorAll("[id$=derivation], [id$=origin], .record"));
+    pair.append(drawing, told);
+  }
+}"""
 PRINTINGS = 7
 # What is left of the last layout can make the next one break elsewhere.
 FORGET = "document.body.hidden = true; document.body.offsetHeight; document.body.hidden = false"
@@ -142,16 +159,29 @@ FILL_IN = """([own, other]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of a page closer that would end with few of them, alone on a sheet: step by step.
+# Set the lines of a page closer that would end with few of them, alone on a sheet: step by step. Of
+# an example that would still, few last steps are left to the site.
 CLOSER = """([sheets, high]) => {
   const steps = (one) => Number(one.style.getPropertyValue("--steps"));
-  const found = high.map((end) => document.getElementById(end).parentElement).filter((one) =>
-    steps(one) < (one.matches(".example") ? 1 : 3) &&
-    sheets[one.lastElementChild.id] > sheets[one.id] &&
-    sheets[one.lastElementChild.id] !== sheets[(one.nextElementSibling ?? one).id]);
+  const most = (one) => one.matches(".example") ? 2 : 3;
+  const found = Object.keys(high).map((end) => document.getElementById(end).parentElement)
+    .filter((one) => steps(one) < most(one) &&
+      sheets[one.lastElementChild.id] > sheets[one.id] &&
+      sheets[one.lastElementChild.id] !== sheets[(one.nextElementSibling ?? one).id]);
+  const cuts = found.filter((one) => one.matches(".closer:has(.steps)")).map((one) => {
+    const rows = [...one.querySelectorAll(".steps > tbody > tr")];
+    let left = rows.length;
+    let over = high[one.lastElementChild.id] - one.querySelector(".steps > thead").offsetHeight;
+    while (over > 4 && left > 0) over -= rows[--left].offsetHeight;
+    return { told: one.querySelector(".more"), rows, left };
+  }).filter(({ rows, left }) => left > 1 && left < rows.length && left >= rows.length - 5);
   for (const one of found) {
     one.classList.add("closer");
     one.style.setProperty("--steps", steps(one) + 1);
+  }
+  for (const { told, rows, left } of cuts) {
+    for (const row of rows.slice(left)) row.remove();
+    told.textContent = `The first ${left} of ${told.dataset.steps}; all are on the site.`;
   }
   return found.length;
 }"""
@@ -204,6 +234,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     tab.evaluate(NARROW)
     tab.evaluate(COLUMNS)
     tab.evaluate(ONE_ROW)
+    tab.evaluate(BESIDE)
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)
@@ -216,8 +247,10 @@ def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
     tab.evaluate(FILL_IN, [numbers[volume], numbers[other]])
     with _printed(tab) as pdf:
         found = places(pdf)
-        high = [str(n)[1:] for n, place in pdf.Root.Dests.items() if place[3] > HIGH]
-    if tab.evaluate(CLOSER, [found, [name for name in high if name.startswith(END)]]):
+        heights = {str(name)[1:]: float(place[3]) for name, place in pdf.Root.Dests.items()}
+    top = max(heights.values())
+    depths = {n: (top - h) * 4 / 3 for n, h in heights.items() if n.startswith(END) and h > HIGH}
+    if tab.evaluate(CLOSER, [found, depths]):
         return _draft(tab, volume, numbers)
     return found
 

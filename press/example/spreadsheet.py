@@ -15,9 +15,8 @@ import numpy as np
 from xlsxwriter import Workbook
 from xlsxwriter.utility import xl_range_abs, xl_rowcol_to_cell
 
-from derivations.documents import DATA, read
 from derivations.recording import Step
-from derivations.traces import Recording, record
+from derivations.traces import Recording, recording_of
 from press.example.axes import heads
 from press.example.data import documents
 from press.example.sheets import of_example
@@ -103,7 +102,7 @@ class Formulas:
 
 def write_spreadsheet(name: str, path: Path) -> None:
     """Write an example as a spreadsheet, with the same bytes each time."""
-    data, recording = documents(ROOT)[name], record(read(DATA / f"{name}.json"))
+    data, recording = documents(ROOT)[name], recording_of(name)
     listed = [*blocks(data, recording)]
     entries = [
         (one, (block.top + i, j + 1))

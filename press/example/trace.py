@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sphinx.application import Sphinx
 
-from derivations.documents import DATA, ROOT, read
+from derivations.documents import ROOT
 from derivations.recording import Step
-from derivations.traces import record
+from derivations.traces import recording_of
 from press.example.arithmetic import ATOM, PRODUCT, SUM, Text, atom, equals, formula, short
 from press.example.axes import heads
 from press.example.data import documents
@@ -499,7 +499,7 @@ def unlisted(matrix: Matrix, listed: Set[int]) -> Iterator[Matrix]:
 @cache
 def trace_of(name: str) -> Trace:
     """Return the trace of an example."""
-    recording = record(read(DATA / f"{name}.json"))
+    recording = recording_of(name)
     return Trace(documents(ROOT)[name], recording.inputs, recording.expected)
 
 

@@ -16,7 +16,7 @@ import safetensors.numpy
 
 import selfattn_ref
 from derivations import generated
-from derivations.documents import DATA, LEDGER, read
+from derivations.documents import DATA, LEDGER
 from derivations.traces import trace_text
 from selfattn_ref.worked_examples import _exchange, _formats, ids, load
 from selfattn_ref.worked_examples.__main__ import main
@@ -33,7 +33,7 @@ def run(capsys):
 def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("out") / "new" / "examples"
     assert main(["export", f"{folder}"]) == 0
-    (folder / "SA016.trace.json").write_text(trace_text(read(DATA / "SA016.json")), "utf-8")
+    (folder / "SA016.trace.json").write_text(trace_text("SA016"), "utf-8")
     return folder
 
 

@@ -56,7 +56,7 @@ CHECK = Path(__file__).with_name("check_trace.js").read_text("utf-8")
 
 @cache
 def trace_of(name):
-    return trace_text(DOCUMENTS[name])
+    return trace_text(name)
 
 
 @pytest.fixture

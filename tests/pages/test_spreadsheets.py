@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from derivations.documents import DATA, read
 from derivations.traces import trace_text
 from press.example import downloads
 from press.example.data import documents
@@ -53,7 +52,7 @@ def test_it_has_the_license_of_the_data(held, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_its_values_are_those_of_the_trace_and_what_is_hidden_is_empty(held, name):
-    trace, book = json.loads(trace_text(read(DATA / f"{name}.json"))), held[name][1]
+    trace, book = json.loads(trace_text(name)), held[name][1]
     data = documents(ROOT)[name]
     for array, steps in {**trace["inputs"], **trace["expected"]}.items():
         places = np.array(steps, dtype=object)

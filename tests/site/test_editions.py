@@ -10,7 +10,7 @@ from lxml import html
 from press.build.book import ROOT, SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
-from press.edition.pdf import CLOSER, CUT, FILL_IN, SHEET, TALL, places, print_book
+from press.edition.pdf import BESIDE, CLOSER, CUT, FILL_IN, SHEET, TALL, places, print_book
 from press.example.data import documents
 from press.site import moved
 from selfattn_ref import __version__
@@ -450,14 +450,54 @@ class TestSheets:
             '<article id="c"><p></p><span id="end:c"></span></article>'
             '<article id="d"><p></p><span id="end:d"></span></article>'
         )
-        high = ["end:a", "end:b", "end:c", "end:d"]
+        three = {"end:a": 90, "end:b": 90, "end:c": 90}
+        high = three | {"end:d": 90}
         sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 3, "c": 4, "end:c": 5, "d": 6, "end:d": 7}
         moved = sheets | {"b": 3, "d": 5}  # b is on one sheet, and d begins where c ends
-        assert [page.evaluate(CLOSER, [moved, high[:3]]) for _ in range(4)] == [1, 1, 1, 0]
+        assert [page.evaluate(CLOSER, [moved, three]) for _ in range(4)] == [1, 1, 1, 0]
         found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
         assert found == ["a"]
-        assert [page.evaluate(CLOSER, [sheets, high[:3]]) for _ in range(4)] == [2, 1, 1, 0]
+        assert [page.evaluate(CLOSER, [sheets, three]) for _ in range(4)] == [2, 2, 1, 0]
         assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(4)] == [1, 1, 1, 0]
+        page.close()
+
+    @pytest.mark.parametrize("over, left", [(3, 8), (24, 7), (30, 6), (90, 3), (110, 8)])
+    def test_few_steps_that_would_begin_a_sheet_are_left_to_the_site(self, browser, over, left):
+        page = browser.new_page()
+        row = '<tr style="height: 20px"><td></td></tr>'
+        page.set_content(
+            '<style>* { padding: 0; border-spacing: 0; }</style><article class="example" id="a">'
+            '<p class="more" data-steps="8"></p><table class="steps"><thead>'
+            f'{row}</thead><tbody>{8 * row}</tbody></table><span id="end:a"></span></article>'
+        )
+        now = [{"a": 0, "end:a": 1}, {"end:a": 20 + over}]
+        assert [page.evaluate(CLOSER, now) for _ in range(3)] == [1, 1, 0]
+        assert page.locator("tbody tr").count() == left
+        said = f"The first {left} of 8; all are on the site." if left < 8 else ""
+        assert page.locator(".more").text_content() == said
+        page.close()
+
+    def test_what_is_said_of_an_example_stands_beside_a_narrow_sheet(self, browser):
+        page = browser.new_page()
+        page.set_content(
+            '<body style="width: 500px">'
+            + "".join(
+                f'<article class="example"><section><details class="one" open>'
+                f'<div class="bands" style="display: flex"><p style="width: {width}px">Q</p></div>'
+                '</details></section><section id="a.derivation">D</section><section id="a.origin">'
+                'O</section><div class="record">R</div></article>'
+                for width in (300, 350)
+            )
+        )
+        page.add_style_tag(path=combined.STYLE)
+        page.evaluate(BESIDE)
+        assert page.locator(".pair").count() == 1
+        drawing, told = (
+            page.locator(f".pair > {one}").bounding_box() for one in ("details", "div")
+        )
+        assert (drawing["width"], drawing["y"]) == (300, told["y"])
+        assert drawing["x"] + 300 < told["x"]
+        assert page.locator(".pair > div").text_content() == "DOR"
         page.close()
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
@@ -699,7 +739,9 @@ class TestSheets:
         book = page_of_site("SA021/index.html")
         site = book.xpath("//section[@id='steps']//td[last()]")
         here = made[1]["examples"].locator(".example .steps td:last-child").all_text_contents()
-        assert here == [one.text_content() for one in site][: combined.LISTED]
+        assert here == [one.text_content() for one in site][: len(here)]
+        told = made[1]["examples"].locator(".example .more").text_content()
+        assert told == f"The first {len(here)} of {len(site)}; all are on the site."
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
