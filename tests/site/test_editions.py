@@ -376,9 +376,14 @@ class TestPdf:
         assert sheet.locator(".entries", has_text="causal_mask()").count() == 0
         assert made[1]["examples"].locator(".entries", has_text="causal mask").count() == 0
 
-    def test_authors_and_topics_of_examples_have_lists_of_their_own(self, second, sheet, made):
-        for entries in (".entries", "#authors + .entries"):
-            assert sheet.locator(f"{entries} > li", has_text="Vaswani, Ashish").count() == 1
+    def test_what_is_of_one_kind_has_a_list_of_its_own(self, second, sheet, made):
+        for kind, name in (("authors", "Vaswani, Ashish"), ("theorems", "What a hidden key gets")):
+            for entries in (".entries", f"#{kind} + .entries"):
+                assert sheet.locator(f"{entries} > li", has_text=name).count() == 1
+        slips = made[1]["examples"].locator("#slips + .entries > li")
+        assert "mask-transposed" in slips.evaluate_all(
+            "all => all.map((one) => one.firstChild.data)"
+        )
         topics = made[1]["examples"].locator("#examples-by-topic + .entries li")
         (example,) = {str(places(second)["SA021"])}
         assert topics.all_inner_texts() == [f"masking{example}", f"softmax{example}"]
@@ -387,7 +392,7 @@ class TestPdf:
         entries = sheet.locator(".entries li").evaluate_all("""entries => entries.map((one) =>
           [one.firstChild.data.trim(), [...one.querySelectorAll(":scope > a:not([hidden])")]
             .map((link) => Number(link.textContent))])""")
-        assert {"Vaswani, Ashish", "theorems", "What a hidden key gets"} <= {n for n, _ in entries}
+        assert {"Vaswani, Ashish", "What a hidden key gets"} <= {n for n, _ in entries}
         for name, numbers in entries:
             assert numbers == sorted(set(numbers)), name
         assert max(len(numbers) for _, numbers in entries) > 1
