@@ -18,7 +18,7 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
     ids = [name for chapter in chapters for name in chapter.xpath("descendant-or-self::*/@id")]
     order = {name: place for place, name in enumerate(ids)}
     authors: list[Element] = []
-    kinds: dict[str, list[Element]] = {}  # theorems, slips: names of entries, and no more
+    kinds: dict[str, list[Element]] = {}  # of entries, which have no sheet themselves
     for entry in reversed(index.xpath(".//ul[@class='entries']//li")):
         links, below = entry.findall("a"), entry.findall("ul[li]")
         own = {link.get("href").removeprefix("#") for link in links} & order.keys()
@@ -36,7 +36,8 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
                 sheet.classes.add("defined")
             entry.append(sheet)
         if below and not found:
-            kinds[entry.text.capitalize()] = [one for listed in below for one in listed]
+            kind = "Slips" if entry.text == "slips" else "Statements"  # theorems and so on
+            kinds.setdefault(kind, []).extend(one for listed in below for one in listed)
             entry.drop_tree()
             continue
         entry.extend(below)
@@ -48,8 +49,10 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
     italics = "A number in italics is a page of the glossary."
     said = E.P(italics if GLOSSARY in order else "Terms are in the index of volume I.")
     index.find(".//h1").addnext(said)
-    lists = {**dict(sorted(kinds.items())), "Examples by topic": topics(chapters, at)}
-    for title, listed in {**lists, "Authors": authors}.items():
+    for listed in kinds.values():
+        listed.sort(key=lambda one: str(one.text))
+    lists = {**kinds, "Examples by topic": topics(chapters, at), "Authors": authors}
+    for title, listed in lists.items():
         if listed:
             name = title.lower().replace(" ", "-")
             said.append(E.SPAN(f" {title}: p.\u00a0", at(name), "."))

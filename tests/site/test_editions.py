@@ -377,7 +377,10 @@ class TestPdf:
         assert made[1]["examples"].locator(".entries", has_text="causal mask").count() == 0
 
     def test_what_is_of_one_kind_has_a_list_of_its_own(self, second, sheet, made):
-        for kind, name in (("authors", "Vaswani, Ashish"), ("theorems", "What a hidden key gets")):
+        for kind, name in (
+            ("authors", "Vaswani, Ashish"),
+            ("statements", "What a hidden key gets"),
+        ):
             for entries in (".entries", f"#{kind} + .entries"):
                 assert sheet.locator(f"{entries} > li", has_text=name).count() == 1
         slips = made[1]["examples"].locator("#slips + .entries > li")
