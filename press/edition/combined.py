@@ -254,7 +254,7 @@ def _runs(code: Element) -> Element:
         lines = [one.count("\n") + 1 for one in (runs[-1], run)]
         inside = re.match(r"(?:<[^>]*>)* ", run)  # what the run before begins
         few = ((first or inside) and lines[0] < SHORTEST_RUN) or (last and lines[1] < SHORTEST_RUN)
-        if few and sum(lines) < LONGEST_RUN:
+        if few:
             runs[-1] += f"\n\n{run}"
         else:
             runs.append(run)
@@ -463,6 +463,8 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             article = E.ARTICLE(*page.main, style)
             ends.append(f"{END}{page.slug}")
             article.append(E.SPAN(id=ends[-1]))
+            if "right" in article.classes:
+                chapters.append(E.DIV({"class": "blank", "hidden": ""}))
             chapters.append(article)
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
@@ -518,11 +520,16 @@ def _running(page: Page, part: Part) -> str:
 
 
 def _kind(page: Page, part: Part) -> str:
-    """Return the class of a page: a chapter begins on a sheet of its own, but for a module."""
+    """Return the class of a page: a chapter begins on a sheet of its own, but for a module.
+
+    A handout begins on the right, so that what is solved is not beside it.
+    """
     if page.is_example:
         return "example"
     if page.path.startswith(MODULES) and not page.path.endswith("index.html"):
         return "chapter module"
+    if page.main.find_class("sheet"):
+        return "chapter right"
     return "goes-on" if part.name == SOLUTIONS else "chapter"
 
 

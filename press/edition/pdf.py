@@ -119,21 +119,29 @@ COLUMNS = """() => {
     one.parentElement.classList.add("set");
   }
 }"""
-# Derivation, origin and citation of an example stand beside its first Sheet, where it is narrow.
+# Derivation, origin and citation of an example stand beside its first Sheet if that is narrow, or
+# else in two columns.
 BESIDE = """() => {
   const right = (one) => one.getBoundingClientRect().right;
+  const said = new Map([...document.querySelectorAll(".example")].map((article) => {
+    const all = document.createElement("div");
+    const parts = article.querySelectorAll("[id$=derivation], [id$=origin], .record");
+    all.className = "said";
+    parts[0].before(all);
+    all.append(...parts);
+    return [article, all];
+  }));
   const found = [...document.querySelectorAll(".example .one:first-of-type")].map((drawing) => {
     const article = drawing.closest("article"), left = article.getBoundingClientRect().left;
     const wide = Math.max(...[...drawing.querySelectorAll(".bands > *")].map(right)) - left;
     return { drawing, article, wide };
   }).filter(({ article, wide }) => wide < article.offsetWidth * 0.65);
   for (const { drawing, article, wide } of found) {
-    const pair = document.createElement("div"), told = document.createElement("div");
+    const pair = document.createElement("div");
     pair.className = "pair";
     pair.style.gridTemplateColumns = `${wide}px 1fr`;
     drawing.before(pair);
-    told.append(...article.querySelectorAll("[id$=derivation], [id$=origin], .record"));
-    pair.append(drawing, told);
+    pair.append(drawing, said.get(article));
   }
 }"""
 PRINTINGS = 7
@@ -144,7 +152,7 @@ PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
 FILL_IN = """([own, other]) => {
   let added = 0;
-  for (const opener of document.querySelectorAll(".opener")) {  // a part begins on the right
+  for (const opener of document.querySelectorAll(".opener, .right")) {
     if ((own[opener.id] + added) % 2 !== 0) continue;
     const blank = opener.previousElementSibling;
     blank.hidden = !blank.hidden;

@@ -317,6 +317,7 @@ class TestPdf:
     def test_a_handout_has_an_empty_sheet_and_a_solved_one(self, second):
         names = places(second)
         assert names["reference/handouts/poster"] - names["reference/handouts/mask"] == 2
+        assert names["reference/handouts/mask"] % 2 == 1  # what is solved is on its back
 
     def test_labels_are_those_of_the_web(self, pdf):
         names = places(pdf)
@@ -505,7 +506,10 @@ class TestSheets:
         )
         assert (drawing["width"], drawing["y"]) == (300, told["y"])
         assert drawing["x"] + 300 < told["x"]
-        assert page.locator(".pair > div").text_content() == "DOR"
+        said = page.locator(".said")
+        assert said.all_text_contents() == ["DOR", "DOR"]
+        columns = said.evaluate_all("all => all.map((one) => getComputedStyle(one).columnCount)")
+        assert columns == ["auto", "2"]
         page.close()
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
@@ -518,7 +522,7 @@ class TestSheets:
         assert ["".join(runs) for runs in codes] == printed
         for runs in codes:
             lines = [run.strip("\n").count("\n") + 1 for run in runs]
-            assert len(runs) == 1 or min(lines[0], lines[-1]) > 3 or sum(lines[:2]) > 13
+            assert len(runs) == 1 or min(lines[0], lines[-1]) > 3
             assert all(run.endswith("\n\n") for run in runs[:-1])
             assert all("\n\n" not in run.strip() for run in runs[1:-1])
         parted = [runs for runs in codes if len(runs) > 1]
@@ -526,11 +530,13 @@ class TestSheets:
         assert any("\n\n" in run.strip() for runs in codes for run in (runs[0], runs[-1]))
         looks = """all => all.map((one) => [
           one.textContent.trim().split("\\n").length <= 14, getComputedStyle(one).breakInside,
+          getComputedStyle(one).orphans, getComputedStyle(one).widows,
           getComputedStyle(one).borderLeftStyle,
           getComputedStyle(one.closest(".cell_input")).borderLeftStyle])"""
         found = set(map(tuple, long.locator(".run").evaluate_all(looks)))
-        assert (True, "avoid", "solid", "none") in found
-        assert found <= {(True, "avoid", "solid", "none"), (False, "auto", "solid", "none")}
+        own = "4", "4", "solid", "none"
+        assert (True, "avoid", *own) in found
+        assert found <= {(True, "avoid", *own), (False, "auto", *own)}
 
     @pytest.mark.parametrize(
         "lines, kept",
@@ -538,9 +544,10 @@ class TestSheets:
             (["<b>class</b> Number(float):", "    uses = 0", "", "    <b>def</b> use(self):"], 1),
             (["x = 1", "y = 2", "", "for one in (x, y):", "    print(one)"], 1),
             (["a", "b", "c", "d", "", "e", "f", "g", "h", "", "k"], 2),
-            (["a", "b", "c", "d", "", *"efghijklmnopq", "", "r"], 3),
+            (["a", "b", "c", "d", "", *"efghijklmnopq", "", "r"], 2),
             (["x = 1", "", *12 * ["print(x)"]], 1),
-            (["x = 1", "", *13 * ["print(x)"]], 2),
+            (["x = 1", "", *13 * ["print(x)"]], 1),
+            (["<b>def</b> f():", "    x = 1", "", *13 * ["    print(x)"], "", *"abcd"], 2),
             (["text = <span>'''", "", "'''</span>", "", *13 * ["print(text)"]], 1),
         ],
     )
@@ -748,8 +755,11 @@ class TestSheets:
         site = book.xpath("//section[@id='steps']//td[last()]")
         here = made[1]["examples"].locator(".example .steps td:last-child").all_text_contents()
         assert here == [one.text_content() for one in site][: len(here)]
-        told = made[1]["examples"].locator(".example .more").text_content()
-        assert told == f"The first {len(here)} of {len(site)}; all are on the site."
+        told = made[1]["examples"].locator(".example .more")
+        assert told.text_content() == f"The first {len(here)} of {len(site)}; all are on the site."
+        places = told.evaluate("""told => [told.previousElementSibling, told].map((one) =>
+          [one.offsetTop, getComputedStyle(one).breakAfter, getComputedStyle(one).display])""")
+        assert places == [[places[0][0], "avoid", "block"]] * 2  # in the line of the head, with it
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
         assert sheet.locator("button, form, select, script, .copy, nav").count() == 0
