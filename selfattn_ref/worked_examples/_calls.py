@@ -348,7 +348,7 @@ class Call:
             result = function(*self.args, **self.kwargs)
         except Exception:
             return False
-        return all(c.lines for c in self.judge()(result).values())
+        return not self.judge().accepts(result)
 
     def allowed(
         self, dtype: str = "float64", *, within: Tolerance | None = None

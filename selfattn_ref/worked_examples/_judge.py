@@ -51,6 +51,10 @@ class Judge(NamedTuple):
 
         return {name: every(answer) for name, answer in answers.items()}
 
+    def accepts(self, result: Any, dtype: str | None = None) -> bool:
+        """Return whether a result is right under some convention."""
+        return any(not comparison.lines for comparison in self(result, dtype).values())
+
     def differences(self, found: Mapping[str, Comparison], result: Any) -> Iterator[str]:
         """Yield what is said of a result that differs, the call first."""
         name, nearest = min(found.items(), key=lambda item: len(item[1].lines))
@@ -58,5 +62,5 @@ class Judge(NamedTuple):
         if name:
             yield f"  follows none of {', '.join(found)}; beside {name}:"
         yield from nearest.lines
-        if any(not comparison.lines for comparison in self(result, "float32").values()):
+        if self.accepts(result, "float32"):
             yield "  it is within what float32 allows, but its dtype is wider"

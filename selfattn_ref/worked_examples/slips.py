@@ -17,6 +17,7 @@ selfattn_ref.worked_examples.WorkedExampleMismatch: SA016: ...
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 
 from selfattn_ref.worked_examples import _slips_masks, _slips_scores, _slips_weights
@@ -64,8 +65,12 @@ def wrong(call: Call) -> dict[Slip, Array]:
 
     None is asked about a capability.
     """
-    if {*call.arguments} & {*CAPABILITIES}:
+    if {*call.arguments} & {*CAPABILITIES} or call.expected is None:
         return {}
-    return {
-        slip: slip(*call.args, **call.kwargs) for slip in SLIPS.values() if call.differs_from(slip)
-    }
+    judge, found = call.judge(), dict[Slip, Array]()
+    for slip in SLIPS.values():
+        with suppress(Exception):
+            output = slip(*call.args, **call.kwargs)
+            if not judge.accepts(output):
+                found[slip] = output
+    return found
