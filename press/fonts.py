@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 # punctuation, the bullet of a list, arrows, operators, a tick.
 CORE = (
     "20-7E A0 A7 A9 AB B0-B3 B6-B7 B9 BB-BE D7 E1 E4 E9 F3 F6-F7 FC 141 2013-2014 2018-2019 "
-    "201C-201D 2022 2026 2032 2070-2079 2190-2193 2212 221A 221E 2248 2260 2264-2265 2713 3A3 3B5 "
-    "3BC 3C3"
+    "201C-201D 2022 2026 2032 2070-2079 2113 2190-2193 2212 221A 221E 2248 2260 2264-2265 2713 3A3 "
+    "3B5 3BC 3C3 3C9"
 )
 # The other letters of Europe's names, fractions, lowered digits, rare signs. What formulas use is
 # not among them: while the math font is on its way, browsers would fetch this file for it.

@@ -119,7 +119,7 @@ COLUMNS = """() => {
     one.parentElement.classList.add("set");
   }
 }"""
-# Derivation, origin and citation of an example stand beside its first Sheet if that is narrow, or
+# Derivation, origin and citation of an example stand beside its last Sheet if that is narrow, or
 # else in two columns.
 BESIDE = """() => {
   const right = (one) => one.getBoundingClientRect().right;
@@ -131,7 +131,8 @@ BESIDE = """() => {
     all.append(...parts);
     return [article, all];
   }));
-  const found = [...document.querySelectorAll(".example .one:first-of-type")].map((drawing) => {
+  const last = document.querySelectorAll(".example .one:last-of-type:not(:has(.tabs))");
+  const found = [...last].map((drawing) => {
     const article = drawing.closest("article"), left = article.getBoundingClientRect().left;
     const wide = Math.max(...[...drawing.querySelectorAll(".bands > *")].map(right)) - left;
     return { drawing, article, wide };
@@ -182,7 +183,7 @@ CLOSER = """([sheets, high]) => {
     let over = high[one.lastElementChild.id] - one.querySelector(".steps > thead").offsetHeight;
     while (over > 4 && left > 0) over -= rows[--left].offsetHeight;
     return { told: one.querySelector(".more"), rows, left };
-  }).filter(({ rows, left }) => left > 1 && left < rows.length && left >= rows.length - 5);
+  }).filter(({ rows, left }) => left > 1 && left < rows.length && left >= rows.length - 8);
   for (const one of found) {
     one.classList.add("closer");
     one.style.setProperty("--steps", steps(one) + 1);

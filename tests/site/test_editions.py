@@ -470,19 +470,19 @@ class TestSheets:
         assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(4)] == [1, 1, 1, 0]
         page.close()
 
-    @pytest.mark.parametrize("over, left", [(3, 8), (24, 7), (30, 6), (90, 3), (110, 8)])
+    @pytest.mark.parametrize("over, left", [(3, 12), (24, 11), (30, 10), (150, 4), (190, 12)])
     def test_few_steps_that_would_begin_a_sheet_are_left_to_the_site(self, browser, over, left):
         page = browser.new_page()
         row = '<tr style="height: 20px"><td></td></tr>'
         page.set_content(
             '<style>* { padding: 0; border-spacing: 0; }</style><article class="example" id="a">'
-            '<p class="more" data-steps="8"></p><table class="steps"><thead>'
-            f'{row}</thead><tbody>{8 * row}</tbody></table><span id="end:a"></span></article>'
+            '<p class="more" data-steps="12"></p><table class="steps"><thead>'
+            f'{row}</thead><tbody>{12 * row}</tbody></table><span id="end:a"></span></article>'
         )
         now = [{"a": 0, "end:a": 1}, {"end:a": 20 + over}]
         assert [page.evaluate(CLOSER, now) for _ in range(3)] == [1, 1, 0]
         assert page.locator("tbody tr").count() == left
-        said = f"The first {left} of 8; all are on the site." if left < 8 else ""
+        said = f"The first {left} of 12; all are on the site." if left < 12 else ""
         assert page.locator(".more").text_content() == said
         page.close()
 
