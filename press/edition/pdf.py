@@ -110,6 +110,20 @@ NARROW = """() => {
     .filter((cell) => right(cell) < edge(cell));
   for (const cell of narrow) cell.classList.add("narrow");
 }"""
+# Notes that would push what is below them down stand higher, as far as there is room.
+HIGHER = """() => {
+  const box = (one) => one.getBoundingClientRect(), all = [...document.querySelectorAll(".notes")];
+  const found = all.map((notes, i) => {
+    const below = notes.parentElement.nextElementSibling;
+    if (!below || getComputedStyle(below).clear === "none") return [notes, 0];
+    const hole = box(below).top - box(notes.parentElement.lastElementChild).bottom - 24;
+    const room = box(notes).top - (i && notes.closest("article") === all[i - 1].closest("article")
+      ? box(all[i - 1]).bottom : box(notes.closest("article")).top) - 12;
+    return [notes, Math.min(hole, room)];
+  });
+  for (const [notes, by] of found)
+    if (by > 0) notes.style.marginTop = `${parseFloat(getComputedStyle(notes).marginTop) - by}px`;
+}"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.
 COLUMNS = """() => {
   const found = [...document.querySelectorAll(".columns > .array")].map((one) =>
@@ -241,6 +255,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     tab.emulate_media(media="print")
     tab.evaluate(TALL, SHEET["height"])
     tab.evaluate(NARROW)
+    tab.evaluate(HIGHER)
     tab.evaluate(COLUMNS)
     tab.evaluate(ONE_ROW)
     tab.evaluate(BESIDE)

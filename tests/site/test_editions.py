@@ -10,7 +10,17 @@ from lxml import html
 from press.build.book import ROOT, SITE
 from press.build.check_html import check_site
 from press.edition import combined, published
-from press.edition.pdf import BESIDE, CLOSER, CUT, FILL_IN, SHEET, TALL, places, print_book
+from press.edition.pdf import (
+    BESIDE,
+    CLOSER,
+    CUT,
+    FILL_IN,
+    HIGHER,
+    SHEET,
+    TALL,
+    places,
+    print_book,
+)
 from press.example.data import documents
 from press.site import moved
 from selfattn_ref import __version__
@@ -603,6 +613,20 @@ class TestSheets:
         })""")
         assert len(grown) > 5
         assert set(grown) == {0}
+
+    @pytest.mark.parametrize("above, hole", [(80, 24), (40, 47)])  # there is room for 35 less 12
+    def test_notes_stand_higher_where_they_would_leave_a_hole(self, browser, above, hole):
+        page = browser.new_page()
+        page.set_content(
+            f'<body style="margin: 0"><article style="width: 300px"><p style="margin: 0; height: '
+            f'{above - 5}px"></p><div class="noted"><div class="notes" style="float: right; width: '
+            '140px; height: 105px; margin: 0 -150px 5px 0"></div>'
+            '<p style="margin: 0; height: 40px"></p></div><div class="cell" style="clear: right; height: 9px"></div></article>'
+        )
+        page.evaluate(HIGHER)
+        text, cell = (page.locator(one).bounding_box() for one in (".noted > p", ".cell"))
+        assert cell["y"] - text["y"] - 40 == hole
+        page.close()
 
     def test_cells_are_as_wide_as_the_text_or_as_all(self, sheet):
         cells = sheet.locator(".chapter div.cell:not(:has(figure, .sheet))")
