@@ -621,7 +621,8 @@ class TestSheets:
             f'<body style="margin: 0"><article style="width: 300px"><p style="margin: 0; height: '
             f'{above - 5}px"></p><div class="noted"><div class="notes" style="float: right; width: '
             '140px; height: 105px; margin: 0 -150px 5px 0"></div>'
-            '<p style="margin: 0; height: 40px"></p></div><div class="cell" style="clear: right; height: 9px"></div></article>'
+            '<p style="margin: 0; height: 40px"></p></div>'
+            '<div class="cell" style="clear: right; height: 9px"></div></article>'
         )
         page.evaluate(HIGHER)
         text, cell = (page.locator(one).bounding_box() for one in (".noted > p", ".cell"))
