@@ -186,9 +186,8 @@ FILL_IN = """([own, other]) => {
 # an example that would still, few last steps are left to the site.
 CLOSER = """([sheets, high]) => {
   const steps = (one) => Number(one.style.getPropertyValue("--steps"));
-  const most = (one) => one.matches(".example") ? 2 : 3;
   const found = Object.keys(high).map((end) => document.getElementById(end).parentElement)
-    .filter((one) => steps(one) < most(one) &&
+    .filter((one) => steps(one) < 3 &&
       sheets[one.lastElementChild.id] > sheets[one.id] &&
       sheets[one.lastElementChild.id] !== sheets[(one.nextElementSibling ?? one).id]);
   const cuts = found.filter((one) => one.matches(".closer:has(.steps)")).map((one) => {
