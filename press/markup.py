@@ -1,4 +1,4 @@
-"""Nodes that several parts write, and where a node stands."""
+"""Nodes that several parts write, where a node stands, and what the HTML of a cell records."""
 
 import json
 import re
@@ -19,7 +19,7 @@ def raw(text: str) -> nodes.raw:
 
 
 def agreement(shown: str) -> dict[str, Any] | None:
-    """Return what a cell that shows an `Agreement` has found, if it does, from its HTML."""
+    """Return the facts of a check from the HTML that `Agreement` shows; of any other, nothing."""
     if "data-facts" not in shown:
         return None
     found: dict[str, Any] = json.loads(html.fromstring(shown).xpath("string(//@data-facts)"))

@@ -110,16 +110,18 @@ NARROW = """() => {
     .filter((cell) => right(cell) < edge(cell));
   for (const cell of narrow) cell.classList.add("narrow");
 }"""
-# Notes that would push what is below them down stand higher, as far as there is room.
+# Notes that would push code or a table down stand higher, as far as there is room in the margin: a
+# line stays between the text and what is below it, and half of one between notes.
 HIGHER = """() => {
-  const box = (one) => one.getBoundingClientRect(), all = [...document.querySelectorAll(".notes")];
-  const found = all.map((notes, i) => {
-    const below = notes.parentElement.nextElementSibling;
+  const box = (one) => one.getBoundingClientRect();
+  const margin = [...document.querySelectorAll("article .notes, article figcaption")];
+  const found = margin.map((notes, i) => {
+    const below = notes.matches(".notes") && notes.parentElement.nextElementSibling;
     if (!below || getComputedStyle(below).clear === "none") return [notes, 0];
     const hole = box(below).top - box(notes.parentElement.lastElementChild).bottom - 24;
-    const room = box(notes).top - (i && notes.closest("article") === all[i - 1].closest("article")
-      ? box(all[i - 1]).bottom : box(notes.closest("article")).top) - 12;
-    return [notes, Math.min(hole, room)];
+    const article = notes.closest("article"), before = margin[i - 1];
+    const foot = before?.closest("article") === article ? box(before).bottom : box(article).top;
+    return [notes, Math.min(hole, box(notes).top - foot - 12)];
   });
   for (const [notes, by] of found)
     if (by > 0) notes.style.marginTop = `${parseFloat(getComputedStyle(notes).marginTop) - by}px`;
@@ -167,9 +169,9 @@ PDF = {"prefer_css_page_size": True, "print_background": True}
 SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
 FILL_IN = """([own, other]) => {
   let added = 0;
-  for (const opener of document.querySelectorAll(".opener, .right")) {
-    if ((own[opener.id] + added) % 2 !== 0) continue;
-    const blank = opener.previousElementSibling;
+  for (const one of document.querySelectorAll(".opener, .right")) {  // they begin on the right
+    if ((own[one.id] + added) % 2 !== 0) continue;
+    const blank = one.previousElementSibling;
     blank.hidden = !blank.hidden;
     added += blank.hidden ? -1 : 1;
   }
@@ -182,27 +184,31 @@ FILL_IN = """([own, other]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of a page closer that would end with few of them, alone on a sheet: step by step. Of
-# an example that would still, few last steps are left to the site.
-CLOSER = """([sheets, high]) => {
+# Set the lines of a page closer that would end with few of them, alone on a sheet: step by step. An
+# example is set closer once; then up to eight last steps are left to the site, if two or more stay.
+# `depths` has how far down its last sheet a page ends, in pixels, a few of which rounding takes.
+CLOSER = """([sheets, depths]) => {
   const steps = (one) => Number(one.style.getPropertyValue("--steps"));
-  const found = Object.keys(high).map((end) => document.getElementById(end).parentElement)
+  const short = Object.keys(depths).map((end) => document.getElementById(end).parentElement)
     .filter((one) => steps(one) < 3 &&
       sheets[one.lastElementChild.id] > sheets[one.id] &&
       sheets[one.lastElementChild.id] !== sheets[(one.nextElementSibling ?? one).id]);
-  const cuts = found.filter((one) => one.matches(".closer:has(.steps)")).map((one) => {
+  const cut = (one) => {
     const rows = [...one.querySelectorAll(".steps > tbody > tr")];
+    let over = depths[one.lastElementChild.id] - one.querySelector(".steps > thead")?.offsetHeight;
     let left = rows.length;
-    let over = high[one.lastElementChild.id] - one.querySelector(".steps > thead").offsetHeight;
     while (over > 4 && left > 0) over -= rows[--left].offsetHeight;
-    return { told: one.querySelector(".more"), rows, left };
-  }).filter(({ rows, left }) => left > 1 && left < rows.length && left >= rows.length - 8);
-  for (const one of found) {
+    return left > 1 && left >= rows.length - 8 ? rows.slice(left) : [];
+  };
+  const found = short.map((one) => [one, one.matches(".closer.example") ? cut(one) : null])
+    .filter(([, rows]) => rows?.length !== 0);
+  for (const [one, rows] of found) {
     one.classList.add("closer");
     one.style.setProperty("--steps", steps(one) + 1);
-  }
-  for (const { told, rows, left } of cuts) {
-    for (const row of rows.slice(left)) row.remove();
+    if (!rows) continue;
+    for (const row of rows) row.remove();
+    const left = one.querySelectorAll(".steps > tbody > tr").length;
+    const told = one.querySelector(".more");
     told.textContent = `The first ${left} of ${told.dataset.steps}; all are on the site.`;
   }
   return found.length;

@@ -7,6 +7,10 @@ from lxml.html import builder as E
 
 Element = Any  # lxml's
 GLOSSARY = "reference/glossary"
+# What has a list of its own, by the entry below which it stands on the site.
+LISTS = {"slips": "Slips"} | dict.fromkeys(
+    ("theorems", "lemmas", "propositions", "corollaries"), "Statements"
+)
 
 
 def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
@@ -18,7 +22,7 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
     ids = [name for chapter in chapters for name in chapter.xpath("descendant-or-self::*/@id")]
     order = {name: place for place, name in enumerate(ids)}
     authors: list[Element] = []
-    kinds: dict[str, list[Element]] = {}  # of entries, which have no sheet themselves
+    kinds: dict[str, list[Element]] = {}
     for entry in reversed(index.xpath(".//ul[@class='entries']//li")):
         links, below = entry.findall("a"), entry.findall("ul[li]")
         own = {link.get("href").removeprefix("#") for link in links} & order.keys()
@@ -35,8 +39,7 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
             if name.startswith("term-"):
                 sheet.classes.add("defined")
             entry.append(sheet)
-        if below and not found:
-            kind = "Slips" if entry.text == "slips" else "Statements"  # theorems and so on
+        if kind := LISTS.get(entry.text):
             kinds.setdefault(kind, []).extend(one for listed in below for one in listed)
             entry.drop_tree()
             continue

@@ -17,7 +17,6 @@ selfattn_ref.worked_examples.WorkedExampleMismatch: SA016: ...
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cache
 
 from selfattn_ref.worked_examples import _slips_masks, _slips_scores, _slips_weights
@@ -69,8 +68,10 @@ def wrong(call: Call) -> dict[Slip, Array]:
         return {}
     judge, found = call.judge(), dict[Slip, Array]()
     for slip in SLIPS.values():
-        with suppress(Exception):
+        try:
             output = slip(*call.args, **call.kwargs)
-            if not judge.accepts(output):
-                found[slip] = output
+        except Exception:  # the call is none that the slip can take
+            continue
+        if not judge.accepts(output):
+            found[slip] = output
     return found

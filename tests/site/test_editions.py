@@ -190,6 +190,16 @@ class TestCombined:
         assert "record" in steps.getprevious().classes
         assert steps.getnext() is None
 
+    @pytest.mark.parametrize("example, listed", [("SA053", combined.LISTED), ("SA021", 10)])
+    def test_an_example_lists_no_more_than_its_first_steps(self, example, listed):
+        path = f"{example}/index.html"
+        book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
+        steps = len(page_of_site(path).xpath("//section[@id='steps']//tbody/tr"))
+        assert len(book.xpath("//section[contains(@id, 'steps')]//tbody/tr")) == listed
+        more = f"The first {listed} of {steps}; all are on the site." if steps > listed else ""
+        (said,) = book.find_class("more")
+        assert said.text_content() == more
+
     def test_modules_go_on_below_the_page_of_the_library(self):
         pages = [f"reference/api/{name}.html" for name in ("index", "scores", "masks")]
         book = combined.combine(SITE, combined.read(SITE, pages), "examples")
@@ -476,7 +486,7 @@ class TestSheets:
         assert [page.evaluate(CLOSER, [moved, three]) for _ in range(4)] == [1, 1, 1, 0]
         found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
         assert found == ["a"]
-        assert [page.evaluate(CLOSER, [sheets, three]) for _ in range(4)] == [2, 2, 2, 0]
+        assert [page.evaluate(CLOSER, [sheets, three]) for _ in range(4)] == [2, 1, 1, 0]
         assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(4)] == [1, 1, 1, 0]
         page.close()
 
@@ -490,36 +500,46 @@ class TestSheets:
             f'{row}</thead><tbody>{12 * row}</tbody></table><span id="end:a"></span></article>'
         )
         now = [{"a": 0, "end:a": 1}, {"end:a": 20 + over}]
-        assert [page.evaluate(CLOSER, now) for _ in range(2)] == [1, 1]
+        assert [page.evaluate(CLOSER, now) for _ in range(2)] == [1, left < 12]
         assert page.locator("tbody tr").count() == left
         said = f"The first {left} of 12; all are on the site." if left < 12 else ""
         assert page.locator(".more").text_content() == said
         page.close()
 
     def test_what_is_said_of_an_example_stands_beside_a_narrow_sheet(self, browser):
+        def drawn(width, inside):
+            drawing = (
+                f'<div class="bands" style="display: flex"><p style="width: {width}px; height:'
+            )
+            drawing += ' 200px">Q</p></div>'
+            return f'<details class="one" open><div class="{inside}">{drawing}</div></details>'
+
         page = browser.new_page()
         page.set_content(
             '<body style="width: 500px">'
             + "".join(
-                f'<article class="example"><section><details class="one" open>'
-                f'<div class="bands" style="display: flex"><p style="width: {width}px">Q</p></div>'
-                '</details></section><section id="a.derivation">D</section><section id="a.origin">'
-                'O</section><div class="record">R</div></article>'
-                for width in (300, 350)
+                f'<article class="example"><section>{drawn(first, "")}{drawn(last, inside)}'
+                '</section><section id="a.derivation">D</section><section id="a.origin">O</section>'
+                '<div class="record">R</div></article>'
+                for first, last, inside in ((350, 300, ""), (300, 350, ""), (350, 300, "tabs"))
             )
         )
         page.add_style_tag(path=combined.STYLE)
         page.evaluate(BESIDE)
         assert page.locator(".pair").count() == 1
+        assert page.locator("details:first-child + .pair").count() == 1  # the last of two
         drawing, told = (
             page.locator(f".pair > {one}").bounding_box() for one in ("details", "div")
         )
-        assert (drawing["width"], drawing["y"]) == (300, told["y"])
+        assert drawing["width"] == 300
         assert drawing["x"] + 300 < told["x"]
+        foot = drawing["y"] + drawing["height"]
+        assert told["y"] + told["height"] == foot  # above the steps
+        assert told["height"] < drawing["height"]
         said = page.locator(".said")
-        assert said.all_text_contents() == ["DOR", "DOR"]
+        assert said.all_text_contents() == ["DOR"] * 3
         columns = said.evaluate_all("all => all.map((one) => getComputedStyle(one).columnCount)")
-        assert columns == ["auto", "2"]
+        assert columns == ["auto", "2", "2"]
         page.close()
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
@@ -614,13 +634,16 @@ class TestSheets:
         assert len(grown) > 5
         assert set(grown) == {0}
 
-    @pytest.mark.parametrize("above, hole", [(80, 24), (40, 47)])  # there is room for 35 less 12
-    def test_notes_stand_higher_where_they_would_leave_a_hole(self, browser, above, hole):
+    @pytest.mark.parametrize(
+        "above, inside, hole",
+        [(80, "", 24), (40, "", 47), (80, '<figcaption style="height: 40px">A</figcaption>', 47)],
+    )  # there is room for 35 less 12
+    def test_notes_stand_higher_where_they_would_leave_a_hole(self, browser, above, inside, hole):
         page = browser.new_page()
         page.set_content(
-            f'<body style="margin: 0"><article style="width: 300px"><p style="margin: 0; height: '
-            f'{above - 5}px"></p><div class="noted"><div class="notes" style="float: right; width: '
-            '140px; height: 105px; margin: 0 -150px 5px 0"></div>'
+            f'<body style="margin: 0"><article style="width: 300px"><div style="height: '
+            f'{above - 5}px">{inside}</div><div class="noted"><div class="notes" style="float: '
+            'right; width: 140px; height: 105px; margin: 0 -150px 5px 0"></div>'
             '<p style="margin: 0; height: 40px"></p></div>'
             '<div class="cell" style="clear: right; height: 9px"></div></article>'
         )
@@ -780,10 +803,15 @@ class TestSheets:
         site = book.xpath("//section[@id='steps']//td[last()]")
         here = made[1]["examples"].locator(".example .steps td:last-child").all_text_contents()
         assert here == [one.text_content() for one in site][: len(here)]
+        assert len(here) > 1
         told = made[1]["examples"].locator(".example .more")
-        assert told.text_content() == f"The first {len(here)} of {len(site)}; all are on the site."
-        places = told.evaluate("""told => [told.previousElementSibling, told].map((one) =>
-          [one.offsetTop, getComputedStyle(one).breakAfter, getComputedStyle(one).display])""")
+        more = f"The first {len(here)} of {len(site)}; all are on the site."
+        assert told.text_content() == (more if len(here) < len(site) else "")
+        places = told.evaluate("""told => {
+          told.textContent ||= "The first 2 of 3";
+          return [told.previousElementSibling, told].map((one) =>
+            [one.offsetTop, getComputedStyle(one).breakAfter, getComputedStyle(one).display]);
+        }""")
         assert places == [[places[0][0], "avoid", "block"]] * 2  # in the line of the head, with it
 
     def test_nothing_is_left_to_press_and_all_is_open(self, sheet):
