@@ -2,7 +2,7 @@
 
 from press.site.policy import POLICY
 
-# What was named on them is on the new page, under the same name.
+# What had a label there has it on the new page.
 PAGES = {
     "analogies/cat-walks-by-the-bank": "analogies/party",
     "scaling/checking-by-experiment": "scaling/other-scalings",

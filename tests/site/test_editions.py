@@ -827,6 +827,21 @@ class TestSheets:
             label = (link.get_attribute("href") or "")[1:]
             assert sheet.locator(f"[id='{label}']:is(.exercise, .room)").count() == 1
 
+    def test_the_name_of_an_exercise_stands_beside_its_solution(self, sheet):
+        solutions = sheet.locator(".solution")
+        places = solutions.evaluate_all("""all => all.map((one) => {
+          const [name, answer] = [...one.children].map((part) => part.getBoundingClientRect());
+          const right = Math.max(...[...one.querySelectorAll(".cell, .notes")]
+            .map((part) => part.getBoundingClientRect().right));
+          const limit = one.closest("article").getBoundingClientRect().left;
+          return { beside: answer.left - name.right, below: name.bottom - answer.bottom, right,
+            lower: name.top - answer.top, out: limit - name.left };
+        })""")
+        assert len(places) > 5
+        assert {one["lower"] for one in places} == {0}
+        assert all(one["beside"] > 4 and one["below"] <= 0 and one["out"] == 0 for one in places)
+        assert max(one["right"] or 0 for one in places) <= SHEET["width"]
+
 
 def test_a_page_on_paper_has_notes_in_its_margin_and_solutions_after_its_exercises(browser):
     page = browser.new_page(viewport=SHEET)
