@@ -363,9 +363,10 @@ def _link(
 ) -> None:
     """Turn links to other pages into links to places on paper; drop those to anything else.
 
-    The first link of a passage to a place says on which sheet that is.
+    The first link of a passage to a place says on which sheet that is, unless it is in sight.
     """
     said: set[tuple[Element, str]] = set()
+    places = {one.get("id"): one for one in page.main.xpath(".//*[@id]")}
     for link in list(page.main.iter("a")):
         link.attrib.pop("download", None)
         address, anchor = urldefrag(link.get("href", ""))
@@ -378,7 +379,9 @@ def _link(
             within = target == INDEX or volume_of(target) == volume
             link.set("href", f"#{name}" if within else f"{OTHER}{name}")
             (section,) = link.xpath(PASSAGE) or [page.main]
-            is_found = target in (page.path, *SORTED) or (within and target.startswith("SA"))
+            within_page = page.is_example or _section(link) is _section(places.get(name))
+            is_near = target == page.path and within_page
+            is_found = is_near or target in SORTED or (within and target.startswith("SA"))
             if page.path != INDEX and not is_found and (section, name) not in said:
                 link.append(E.SPAN("000", {"class": "at"}))
             said.add((section, name))
@@ -388,6 +391,12 @@ def _link(
             link.drop_tree()
         else:
             link.drop_tag()
+
+
+def _section(element: Element) -> Element | None:
+    """Return the section of a page that an element is in."""
+    found = [] if element is None else element.xpath("ancestor-or-self::section[position()<last()]")
+    return found[0] if found else None
 
 
 def _at(name: str) -> Element:

@@ -190,6 +190,18 @@ class TestCombined:
         assert "record" in steps.getprevious().classes
         assert steps.getnext() is None
 
+    def test_a_reference_within_a_page_has_a_number_unless_it_stays_in_its_section(self):
+        paths = ["scaling/variance-of-a-dot-product.html", "scaling/other-scalings.html"]
+        book = combined.combine(SITE, combined.read(SITE, paths))
+        near, far = set(), set()
+        for section in book.xpath("//article/section/section"):
+            within = {f"#{name}" for name in section.xpath("descendant-or-self::*/@id")}
+            for link in section.xpath(".//a[starts-with(@href, '#')]"):
+                (near if link.get("href") in within else far).add(bool(link.find_class("at")))
+        assert near == {False}
+        assert True in far
+        assert len(book.xpath("//a[@href='#thm-dot-product-variance'][span[@class='at']]")) == 1
+
     @pytest.mark.parametrize("example, listed", [("SA053", combined.LISTED), ("SA021", 10)])
     def test_an_example_lists_no_more_than_its_first_steps(self, example, listed):
         path = f"{example}/index.html"
