@@ -7,6 +7,7 @@ web, unless a page before has the same.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -41,6 +42,8 @@ PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement'
 LISTED = 24  # steps of an example
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
+LONGEST_END = 5  # lines of code that stay with what they print
+STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # of no other
 LONGEST_WORD = 20  # letters of code in a line of text
 SHORT, LINE = 280, 70  # letters of a paragraph of four lines at most, and of one
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
@@ -241,7 +244,8 @@ def _name_beside(entry: Element) -> None:
 def _runs(code: Element) -> Element:
     """Let code part where a line is blank: a loop stays with its body, if they are not too long.
 
-    A few lines are not left alone that are the first or the last, or begin a definition.
+    A few lines are not left alone that are the first or the last, or begin a definition. The last
+    lines of the last run may go to the next sheet, with what they print.
     """
     parts = [escape(code.text or ""), *(tostring(one, encoding="unicode") for one in code)]
     text = re.sub(r"\n((?:</span>)+)(?=\n|$)", r"\1\n", "".join(parts))  # a span may end a line
@@ -258,8 +262,15 @@ def _runs(code: Element) -> Element:
             runs[-1] += f"\n\n{run}"
         else:
             runs.append(run)
-    held = ("run unbroken" if run.count("\n") < LONGEST_RUN else "run" for run in runs)
     ends = [*["\n\n"] * (len(runs) - 1), "\n"]
+    ended = re.findall(r"[^\n]+(?:\n(?:</span>)*)?|\n", runs[-1])  # a span may end below its line
+    most = max(len(ended) - LONGEST_END, SHORTEST_RUN)
+    for cut in range(most, len(ended) if len(ended) > LONGEST_END else 0):
+        head, tail = "".join(ended[:cut]), "".join(ended[cut:])
+        if STATEMENT.match(tail) and tail.count("<span") == tail.count("</span>"):
+            runs[-1:], ends[-1:] = [head, tail], ["", "\n"]
+            break
+    held = ("run unbroken" if run.count("\n") < LONGEST_RUN else "run" for run in runs)
     spans = map('<span class="{}">{}{}</span>'.format, held, runs, ends)
     return fragment_fromstring("<code>{}</code>".format("".join(spans)))
 
@@ -298,6 +309,11 @@ def _arranged(main: Element) -> list[Element]:
                 entry.replace(one, line := E.SPAN(one.tail or ""))
             elif one.getprevious() is not None:
                 line.append(one)
+    remarks = set()
+    for remark in main.xpath(".//section[@id='steps']//td//small"):
+        if (said := remark.text_content()) in remarks:
+            unwanted.append(remark)
+        remarks.add(said)
     for lead in main.xpath(".//section[@id='steps']/p"):  # what the heads of the table say
         rows = lead.xpath("..//tbody/tr")
         unwanted += rows[LISTED:]
@@ -543,10 +559,18 @@ def _kind(page: Page, part: Part) -> str:
 
 
 def _opener(part: Part) -> Element:
-    """Return the first sheet of a part: its pages, each with what it asks."""
+    """Return the first sheet of a part: its pages, each with what it asks, and its sections."""
     listed = E.OL(*map(_line, part.pages))
     for page, line in zip(part.pages, listed, strict=True):
-        line[0].extend(E.SMALL(asked.text_content()) for asked in page.main.find_class("kicker"))
+        if not (asked := page.main.find_class("kicker")):  # it is no lesson
+            continue
+        line[0].append(E.SMALL(asked[0].text_content()))
+        line.append(sections := E.P())
+        for head in page.main.xpath("section/section[@id]/h2"):
+            name = head.getparent().get("id")
+            link = E.A(*deepcopy(head), href=f"#{name}")
+            link.text = head.text
+            sections.append(E.SPAN(link, " ", _at(name)))
     return E.SECTION(E.H1(part.name), listed, {"id": part.slug, "class": "opener"})
 
 

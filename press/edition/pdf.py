@@ -84,13 +84,11 @@ ONE_ROW = """() => {
     bands.after(second);
   }
 }"""
-# What code shows below, if this takes a sixth of a sheet, and both take two fifths.
+# What code shows, if this takes a sixth of a sheet, and both take two fifths.
 TALL = """(sheet) => {
-  const found = [...document.querySelectorAll(".cell > .cell_input")].map((code) =>
-    [code, code.nextElementSibling ?? code.parentElement.nextElementSibling]);
-  const tall = found.filter(([code, shown]) => shown?.matches(".cell_output, .cell:has(.plot)") &&
-    shown.offsetHeight > sheet / 6 && code.offsetHeight + shown.offsetHeight > sheet * 2 / 5);
-  for (const [, shown] of tall) shown.classList.add("tall");
+  const tall = [...document.querySelectorAll(".cell_input + .cell_output")].filter((shown) =>
+    shown.offsetHeight > sheet / 6 && shown.parentElement.offsetHeight > sheet * 2 / 5);
+  for (const shown of tall) shown.classList.add("tall");
 }"""
 # Cells that are no wider than the text, less what is around code, need not stand below the notes in
 # the margin.

@@ -562,11 +562,11 @@ class TestSheets:
         assert {one for one in published if one.count("\n") > 7} <= set(printed)
         codes = [one.locator(".run").all_text_contents() for one in long.all()]
         assert ["".join(runs) for runs in codes] == printed
-        for runs in codes:
-            lines = [run.strip("\n").count("\n") + 1 for run in runs]
-            assert len(runs) == 1 or min(lines[0], lines[-1]) > 3
+        for *runs, last in codes:
+            assert not runs or runs[0].count("\n") > 3
             assert all(run.endswith("\n\n") for run in runs[:-1])
             assert all("\n\n" not in run.strip() for run in runs[1:-1])
+            assert not last.startswith(" ")
         parted = [runs for runs in codes if len(runs) > 1]
         assert parted
         assert any("\n\n" in run.strip() for runs in codes for run in (runs[0], runs[-1]))
@@ -583,47 +583,71 @@ class TestSheets:
     @pytest.mark.parametrize(
         "lines, kept",
         [
-            (["<b>class</b> Number(float):", "    uses = 0", "", "    <b>def</b> use(self):"], 1),
-            (["x = 1", "y = 2", "", "for one in (x, y):", "    print(one)"], 1),
-            (["a", "b", "c", "d", "", "e", "f", "g", "h", "", "k"], 2),
-            (["a", "b", "c", "d", "", *"efghijklmnopq", "", "r"], 2),
-            (["x = 1", "", *12 * ["print(x)"]], 1),
-            (["x = 1", "", *13 * ["print(x)"]], 1),
-            (["<b>def</b> f():", "    x = 1", "", *13 * ["    print(x)"], "", *"abcd"], 2),
-            (["text = <span>'''", "", "'''</span>", "", *13 * ["print(text)"]], 1),
+            (["<b>class</b> Number(float):", "    uses = 0", "", "    <b>def</b> use(self):"], [4]),
+            (["x = 1", "y = 2", "", "for one in (x, y):", "    print(one)"], [5]),
+            (["a", "b", "c", "d", "", "e", "f", "g", "h", "", "k"], [5, 5, 1]),
+            (["a", "b", "c", "d", "", *"efghijklmnopq", "", "r"], [5, 10, 5]),
+            (["x = 1", "", *12 * ["print(x)"]], [9, 5]),
+            (["<b>def</b> f():", "    x = 1", "", *13 * ["    print(x)"], "", *"abcde"], [17, 5]),
+            (["text = <span>'''", "", "'''</span>", "", *13 * ["print(text)"]], [12, 5]),
+            ([*"abcd", "if a:", "    b", "    c", "else:", "    d", "print(e)"], [9, 1]),
+            ([*"abcd", "    <span>x", "</span>e", *"fghi"], [5, 5]),
+            (["a", "b", "c", "d", "for x in a:", *6 * ["    b"]], [11]),
         ],
     )
-    def test_a_few_lines_are_not_left_alone(self, lines, kept):
+    def test_a_few_lines_are_not_left_alone_but_at_the_end(self, lines, kept):
         code = html.fragment_fromstring("<code>{}\n</code>".format("\n".join(lines)))
         said = code.text_content()
         runs = combined._runs(code)
-        assert len(runs) == kept
+        assert [one.text_content().count("\n") for one in runs] == kept
         assert runs.text_content() == said
 
-    def test_what_code_prints_stands_below_its_end_if_both_are_not_tall(self, sheet):
+    def test_a_part_lists_the_sections_of_its_lessons_with_their_sheets(self, pdf, sheet):
+        names = places(pdf)
+        heads = sheet.locator("article[id='causal/masking'] > section > section > h2")
+        listed = sheet.locator("#part-causal-masking li:has(> a[href='#causal/masking']) p > span")
+        assert listed.locator("a:first-child").all_inner_texts() == heads.all_inner_texts() != []
+        for place in listed.locator(".at").all():
+            assert place.inner_text() == str(names[place.get_attribute("href")[1:]])
+
+    def test_what_code_prints_stands_below_its_end(self, sheet):
         looks = """all => all.map((one) =>
           [getComputedStyle(one).breakBefore, getComputedStyle(one).breakInside])"""
-        for tall, breaks in ((":not(.tall)", ("avoid", "avoid")), (".tall", ("auto", "auto"))):
+        for tall, inside in ((":not(.tall)", "avoid"), (".tall", "auto")):
             printed = sheet.locator(f".cell_input + .cell_output{tall}").evaluate_all(looks)
-            assert set(map(tuple, printed)) == {breaks}
+            assert set(map(tuple, printed)) == {("avoid", inside)}
+
+    def test_code_parts_between_runs_before_what_it_prints_leaves_a_sheet(self, browser):
+        def part(kind, height):
+            return f'<span class="{kind} unbroken" style="height: {height}px">{kind}</span>'
+
+        page = browser.new_page()
+        page.set_content(
+            '<div style="height: 600px"></div><p class="leads">above</p><div class="cell">'
+            f'<div class="cell_input"><pre><code>{part("run", 100)}{part("run", 60)}</code></pre>'
+            '</div><div class="cell_output" style="height: 300px">below</div></div>'
+        )
+        for sheet in ("page.css", "cards.css"):
+            page.add_style_tag(path=SITE / "_static" / sheet)
+        page.add_style_tag(path=combined.STYLE)
+        with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True, tagged=False))) as pdf:
+            operators = [pikepdf.parse_content_stream(one) for one in pdf.pages]
+            shown = [sum(str(op.operator) in ("Tj", "TJ") for op in one) for one in operators]
+        assert shown[0] >= 2
+        assert len(shown) == 2
+        page.close()
 
     def test_tall_is_a_sixth_of_a_sheet_and_with_its_code_two_fifths(self, browser):
         page = browser.new_page()
-        code = '<div class="cell"><div class="cell_input" style="height: {}px"></div>'
-        output = '<div class="cell_output" style="height: {}px" id="{}"></div></div>'
-        plot = '</div><div class="cell" style="height: {}px" id="{}"><p class="plot"></p></div>'
+        cell = '<div class="cell"><div class="cell_input" style="height: {}px"></div>'
+        output = '<div class="cell_output" style="height: {}px" id="output-{}"></div></div>'
         sizes = [(220, 200), (190, 200), (290, 130), (200, 300)]
         page.set_content(
-            "".join(
-                (code + shown).format(above, below, f"{kind}-{above}")
-                for kind, shown in (("output", output), ("plot", plot))
-                for above, below in sizes
-            )
-            + code.format(500)
+            "".join((cell + output).format(above, below, above) for above, below in sizes)
         )
         page.evaluate(TALL, 1000)
         tall = page.locator(".tall").evaluate_all("all => all.map((one) => one.id)")
-        assert tall == ["output-220", "output-200", "plot-220", "plot-200"]
+        assert tall == ["output-220", "output-200"]
         page.close()
 
     def test_a_cell_no_wider_than_the_text_may_stand_beside_a_note(self, sheet):
@@ -813,7 +837,22 @@ class TestSheets:
         assert all(beside > 10 for below, beside in gaps if below == 0)
         book = page_of_site("SA021/index.html")
         site = book.xpath("//section[@id='steps']//td[last()]")
-        here = made[1]["examples"].locator(".example .steps td:last-child").all_text_contents()
+        remarks = [one.text_content() for one in book.xpath("//section[@id='steps']//small")]
+        shown = made[1]["examples"].locator(".example .steps small").all_text_contents()
+        assert len(shown) < len(remarks)
+        assert shown == list(dict.fromkeys(remarks))[: len(shown)]  # each is said once
+        for remark in book.xpath("//section[@id='steps']//small"):
+            remark.drop_tree()
+        here = (
+            made[1]["examples"]
+            .locator(".example .steps td:last-child")
+            .evaluate_all(
+                """all => all.map((one) => {
+              for (const remark of one.querySelectorAll("small")) remark.remove();
+              return one.textContent;
+            })"""
+            )
+        )
         assert here == [one.text_content() for one in site][: len(here)]
         assert len(here) > 1
         told = made[1]["examples"].locator(".example .more")
