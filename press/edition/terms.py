@@ -1,5 +1,6 @@
 """The index at the end of a volume: on which sheets its names and terms are."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ from lxml.html import builder as E
 
 Element = Any  # lxml's
 GLOSSARY = "reference/glossary"
+ARTICLE = re.compile(r"^(an?|the) ")  # no word is found under it
 # What has a list of its own, by the entry below which it stands on the site.
 LISTS = {"slips": "Slips"} | dict.fromkeys(
     ("theorems", "lemmas", "propositions", "corollaries"), "Statements"
@@ -53,7 +55,7 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
     said = E.P(italics if GLOSSARY in order else "Terms are in the index of volume I.")
     index.find(".//h1").addnext(said)
     for listed in kinds.values():
-        listed.sort(key=lambda one: str(one.text))
+        listed.sort(key=lambda one: ARTICLE.sub("", str(one.text).lower()))
     lists = {**kinds, "Examples by topic": topics(chapters, at), "Authors": authors}
     for title, listed in lists.items():
         if listed:

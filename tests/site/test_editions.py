@@ -190,6 +190,14 @@ class TestCombined:
         assert "record" in steps.getprevious().classes
         assert steps.getnext() is None
 
+    def test_a_statement_is_listed_by_its_first_word_that_is_no_article(self):
+        paths = ["analogies/retrieval.html", "beyond/gradients.html", "concepts/why-softmax.html"]
+        book = combined.combine(SITE, combined.read(SITE, paths))
+        listed = book.xpath("//h2[@id='statements']/following-sibling::ul[1]/li")
+        statements = [one.text.lower() for one in listed]
+        bare = [re.sub("^(an?|the) ", "", one) for one in statements]
+        assert statements != bare == sorted(bare)
+
     def test_a_reference_within_a_page_has_a_number_unless_it_stays_in_its_section(self):
         paths = ["scaling/variance-of-a-dot-product.html", "scaling/other-scalings.html"]
         book = combined.combine(SITE, combined.read(SITE, paths))
