@@ -842,8 +842,8 @@ class TestGenerationCost(Statement):
 
     concludes = (
         r"costs $p + a\,t$ with a cache, and $t\,(p + a\,t)$ if all",
-        r"n p + a\,\tfrac{n(n+1)}{2}",
-        r"p\,\tfrac{n(n+1)}{2} + a\,\tfrac{n(n+1)(2n+1)}{6}",
+        r"n p + a\,\frac{n(n+1)}{2}",
+        r"p\,\frac{n(n+1)}{2} + a\,\frac{n(n+1)(2n+1)}{6}",
     )
     hypotheses = {
         "entry by entry": Hypothesis(
