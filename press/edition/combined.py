@@ -43,7 +43,7 @@ LISTED = 24  # steps of an example
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 LONGEST_END = 5  # lines of code that stay with what they print
-STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # of no other
+STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # begins in this line
 LONGEST_WORD = 20  # letters of code in a line of text
 SHORT, LINE = 280, 70  # letters of a paragraph of four lines at most, and of one
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
@@ -248,7 +248,7 @@ def _runs(code: Element) -> Element:
     lines of the last run may go to the next sheet, with what they print.
     """
     parts = [escape(code.text or ""), *(tostring(one, encoding="unicode") for one in code)]
-    text = re.sub(r"\n((?:</span>)+)(?=\n|$)", r"\1\n", "".join(parts))  # a span may end a line
+    text = re.sub(r"\n((?:</span>)+)", r"\1\n", "".join(parts))  # a span ends in its last line
     found = text.rstrip("\n").split("\n\n")
     if any(run.count("<span") != run.count("</span>") for run in found):  # a blank line in a string
         found = ["\n\n".join(found)]
@@ -262,17 +262,22 @@ def _runs(code: Element) -> Element:
             runs[-1] += f"\n\n{run}"
         else:
             runs.append(run)
-    ends = [*["\n\n"] * (len(runs) - 1), "\n"]
-    ended = re.findall(r"[^\n]+(?:\n(?:</span>)*)?|\n", runs[-1])  # a span may end below its line
-    most = max(len(ended) - LONGEST_END, SHORTEST_RUN)
-    for cut in range(most, len(ended) if len(ended) > LONGEST_END else 0):
-        head, tail = "".join(ended[:cut]), "".join(ended[cut:])
-        if STATEMENT.match(tail) and tail.count("<span") == tail.count("</span>"):
-            runs[-1:], ends[-1:] = [head, tail], ["", "\n"]
-            break
-    held = ("run unbroken" if run.count("\n") < LONGEST_RUN else "run" for run in runs)
-    spans = map('<span class="{}">{}{}</span>'.format, held, runs, ends)
+    texts = [*(f"{run}\n\n" for run in runs[:-1]), *_parted(f"{runs[-1]}\n")]
+    lines = [text.rstrip("\n").count("\n") + 1 for text in texts]
+    held = ("run unbroken" if count <= LONGEST_RUN else "run" for count in lines)
+    spans = map('<span class="{}">{}</span>'.format, held, texts)
     return fragment_fromstring("<code>{}</code>".format("".join(spans)))
+
+
+def _parted(run: str) -> list[str]:
+    """Return a run of code; its last lines apart, if they begin with a statement of their own."""
+    lines = run.splitlines(keepends=True)
+    if len(lines) > LONGEST_END:
+        for cut in range(max(len(lines) - LONGEST_END, SHORTEST_RUN), len(lines)):
+            head, tail = "".join(lines[:cut]), "".join(lines[cut:])
+            if STATEMENT.match(tail) and tail.count("<span") == tail.count("</span>"):
+                return [head, tail]
+    return [run]
 
 
 def _arranged(main: Element) -> list[Element]:
@@ -379,7 +384,8 @@ def _link(
 ) -> None:
     """Turn links to other pages into links to places on paper; drop those to anything else.
 
-    The first link of a passage to a place says on which sheet that is, unless it is in sight.
+    The first link of a passage to a place says on which sheet that is, unless the place is in the
+    same section, or is found without a number.
     """
     said: set[tuple[Element, str]] = set()
     places = {one.get("id"): one for one in page.main.xpath(".//*[@id]")}
@@ -395,8 +401,9 @@ def _link(
             within = target == INDEX or volume_of(target) == volume
             link.set("href", f"#{name}" if within else f"{OTHER}{name}")
             (section,) = link.xpath(PASSAGE) or [page.main]
-            within_page = page.is_example or _section(link) is _section(places.get(name))
-            is_near = target == page.path and within_page
+            is_near = target == page.path and (
+                page.is_example or _section(link) is _section(places.get(name))
+            )
             is_found = is_near or target in SORTED or (within and target.startswith("SA"))
             if page.path != INDEX and not is_found and (section, name) not in said:
                 link.append(E.SPAN("000", {"class": "at"}))
