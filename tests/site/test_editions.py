@@ -600,6 +600,7 @@ class TestSheets:
             (["text = <span>'''", "", "'''</span>", "", *13 * ["print(text)"]], [12, 5]),
             ([*"abcd", "if a:", "    b", "    c", "else:", "    d", "print(e)"], [9, 1]),
             ([*"abcd", "    <span>x", "</span>e", *"fghi"], [5, 5]),
+            ([*"abcde", "x = <span>'''", "f", "g", "'''</span>", "h", "k"], [9, 2]),
             (["a", "b", "c", "d", "for x in a:", *6 * ["    b"]], [11]),
         ],
     )
