@@ -20,7 +20,7 @@ from lxml.html import fragment_fromstring, tostring
 
 from press.build.check_html import parsed
 from press.edition import terms
-from press.site.paper import quoted, running_heads
+from press.site.paper import quoted
 from selfattn_ref import __version__
 
 Element = Any  # lxml's
@@ -39,7 +39,7 @@ SOLUTIONS = "Solutions"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
-LISTED = 24  # steps of an example
+LISTED, DRAWN = 24, 3  # steps of an example, and calls
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 LONGEST_END = 5  # lines of code that stay with what they print
@@ -293,6 +293,11 @@ def _arranged(main: Element) -> list[Element]:
     record.getparent().extend([record, *main.xpath(".//section[@id='steps']")])  # it may part
     for drawn in main.xpath(".//section[@id='on-one-sheet']"):
         drawn.getparent().find("section[@id='expected']").addnext(drawn)
+        calls = drawn.findall("details")
+        if rest := calls[DRAWN:]:
+            unwanted += rest
+            said = f"The first {DRAWN} of {len(calls)} calls; all are on the site."
+            calls[0].addprevious(E.P(said, {"class": "calls"}))
     for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays
         tables = part.xpath("div[table[contains(@class, 'numbers')]]")
         for more in tables[1:]:
@@ -478,7 +483,6 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
     chapters: list[Element] = []
     ends: list[str] = []
     contents = E.OL()
-    sheets: dict[tuple[str, str], str] = {}  # by what stands above them on the left and the right
     for part in (part for part in parts if part.pages):
         entries = contents
         if part.name:
@@ -487,12 +491,15 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             line = E.A(part.name, href=f"#{part.slug}"), _at(part.slug)
             contents.append(E.LI(*line, entries))
         for page in part.pages:
-            above = (part.name or book.title, _running(page, part))
-            sheet = sheets.setdefault(above, f"sheet-{len(sheets)}")
             address = f"{book.base}/{page.path}".lstrip("/")
-            looks = f"page: {sheet}; --address: {quoted(address)}"
-            style = {"id": page.slug, "class": _kind(page, part), "style": looks}
-            article = E.ARTICLE(*page.main, style)
+            attributes = {
+                "id": page.slug,
+                "class": _kind(page, part),
+                "style": f"--address: {quoted(address)}",
+                "data-part": part.name or book.title,
+                "data-head": _head(page),
+            }
+            article = E.ARTICLE(*page.main, attributes)
             ends.append(f"{END}{page.slug}")
             article.append(E.SPAN(id=ends[-1]))
             if "right" in article.classes:
@@ -502,9 +509,14 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
                 entries.append(_line(page))
     terms.fill(chapters, _at)
     (number, name), (other, _) = VOLUMES[volume], _other(volume)
-    looks = f':root {{ --other: "{other}" }}\n{_looks(site, sheets)}'
+    looks = f':root {{ --other: "{other}" }}\n{_looks(site)}'
     return E.HTML(
-        E.HEAD(E.META(charset="utf-8"), E.TITLE(f"{book.title}. {number}: {name}"), E.STYLE(looks)),
+        E.HEAD(
+            E.META(charset="utf-8"),
+            E.TITLE(f"{book.title}. {number}: {name}"),
+            E.STYLE(looks),
+            E.STYLE(id="heads"),
+        ),
         E.BODY(
             E.SECTION(
                 book.mark,
@@ -513,14 +525,18 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
                 E.P(f"Version {__version__}", {"class": "version"}),
                 E.P(_legend(volume, book.base), {"class": "rights"}),
                 E.P(book.foot),
-                {"class": "cover"},
+                {"class": "cover", "id": "cover", "data-part": "", "data-head": ""},
             ),
-            E.SECTION(E.H1("Contents"), contents, {"class": "toc", "id": "contents"}),
+            E.SECTION(
+                E.H1("Contents"),
+                contents,
+                {"class": "toc", "id": "contents", "data-part": "Contents", "data-head": ""},
+            ),
             E.MAIN(*chapters),
             # A browser writes an id into the PDF if a link leads there.
             E.P(
                 {"hidden": ""},
-                *(E.A(href=f"#{name}") for name in sorted({"contents", *own, *ends})),
+                *(E.A(href=f"#{name}") for name in sorted({"contents", "cover", *own, *ends})),
             ),
         ),
         lang="en",
@@ -543,12 +559,11 @@ def _other(volume: str) -> tuple[str, str]:
     return VOLUMES[other]
 
 
-def _running(page: Page, part: Part) -> str:
+def _head(page: Page) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
-    if page.path.startswith(MODULES):
-        titles = {one.path: one.title for one in part.pages}
-        return titles.get(f"{MODULES}index.html", page.title)
-    return "" if page.path in (FRONT, CATALOG) or part.name == SOLUTIONS else page.title
+    if page.path in (FRONT, CATALOG):
+        return ""
+    return page.title.partition(":")[0] if page.path.startswith(MODULES) else page.title
 
 
 def _kind(page: Page, part: Part) -> str:
@@ -562,7 +577,10 @@ def _kind(page: Page, part: Part) -> str:
         return "chapter module"
     if page.main.find_class("sheet"):
         return "chapter right"
-    return "goes-on" if part.name == SOLUTIONS else "chapter"
+    if part.name == SOLUTIONS:
+        return "goes-on lesson"
+    looked_up = page.path.startswith(("reference/", "examples/")) or page.path == INDEX
+    return "chapter" if looked_up else "chapter lesson"
 
 
 def _opener(part: Part) -> Element:
@@ -578,7 +596,8 @@ def _opener(part: Part) -> Element:
             link = E.A(*deepcopy(head), href=f"#{name}")
             link.text = head.text
             sections.append(E.SPAN(link, " ", _at(name)))
-    return E.SECTION(E.H1(part.name), listed, {"id": part.slug, "class": "opener"})
+    above = {"data-part": part.name, "data-head": ""}
+    return E.SECTION(E.H1(part.name), listed, {"id": part.slug, "class": "opener", **above})
 
 
 def _line(page: Page) -> Element:
@@ -586,14 +605,12 @@ def _line(page: Page) -> Element:
     return E.LI(E.A(page.title, href=f"#{page.slug}"), _at(page.slug))
 
 
-def _looks(site: Path, sheets: Mapping[tuple[str, str], str]) -> str:
-    """Return the stylesheet: that of the site, what is different on paper, and running titles."""
+def _looks(site: Path) -> str:
+    """Return the stylesheet: that of the site, and what is different on paper."""
     names = ("page.css", "cards.css")
     css = "".join((site / "_static" / name).read_text("utf-8") for name in names)
     css = css.replace('url("fonts/', f'url("{(site / "_static" / "fonts").resolve().as_uri()}/')
-    rules = [css, STYLE.read_text("utf-8")]
-    rules += [running_heads(sheet, *titles) for titles, sheet in sheets.items()]
-    return "\n".join(rules)
+    return f"{css}\n{STYLE.read_text('utf-8')}"
 
 
 def headings(book: Element) -> Iterator[tuple[int, str, str]]:

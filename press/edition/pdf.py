@@ -29,6 +29,7 @@ from press.edition.combined import (
     read,
 )
 from press.measure.visit import launched
+from press.site.paper import quoted
 from selfattn_ref import __version__
 
 Object = Any  # pikepdf's
@@ -54,8 +55,9 @@ BOXES = """() => {
 }"""
 # What a sheet would cut off, which on a screen one scrolls to.
 CUT = """() => {
-  const edge = document.body.getBoundingClientRect().right + 10;
-  const cut = (one) => one.getBoundingClientRect().right > edge ||
+  const body = document.body.getBoundingClientRect().right + 10;
+  const edge = (one) => body + one.closest("article").offsetLeft;  // or its margin
+  const cut = (one) => one.getBoundingClientRect().right > edge(one) ||
     (getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1);
   return [...document.querySelectorAll("article:not(:has(.poster)) *:not(svg *, math *)")]
     .filter((one) => cut(one) && !cut(one.parentElement))
@@ -90,39 +92,43 @@ TALL = """(sheet) => {
     shown.offsetHeight > sheet / 6 && shown.parentElement.offsetHeight > sheet * 2 / 5);
   for (const shown of tall) shown.classList.add("tall");
 }"""
-# Cells that are no wider than the text, less what is around code, need not stand below the notes in
-# the margin.
+# A table of a lesson that is no higher for it is as wide as the text.
 NARROW = """() => {
-  const edge = (cell) => cell.closest("article").getBoundingClientRect().right - 16;
-  const rights = (node) => {
-    const range = new Range();
-    range.selectNodeContents(node);
-    return [...range.getClientRects()].map((one) => one.right);
-  };
-  const right = (cell) => {
-    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
-    while (texts.nextNode()) found.push(...rights(texts.currentNode));
-    return Math.max(...found);
-  };
-  const narrow = [...document.querySelectorAll(".chapter .cell:not(:has(figure, .sheet, .poster))")]
-    .filter((cell) => right(cell) < edge(cell));
-  for (const cell of narrow) cell.classList.add("narrow");
+  const found = [...document.querySelectorAll(".lesson .table")];
+  const heights = () => found.map((one) => one.offsetHeight);
+  const wide = heights();
+  for (const one of found) one.classList.add("narrow");
+  const high = heights(), fits = found.map((one) => one.scrollWidth <= one.clientWidth);
+  found.forEach((one, i) => one.classList.toggle("narrow", fits[i] && high[i] <= wide[i]));
 }"""
-# Notes that would push code or a table down stand higher, as far as there is room in the margin: a
-# line stays between the text and what is below it, and half of one between notes.
-HIGHER = """() => {
-  const box = (one) => one.getBoundingClientRect();
-  const margin = [...document.querySelectorAll("article .notes, article figcaption")];
-  const found = margin.map((notes, i) => {
-    const below = notes.matches(".notes") && notes.parentElement.nextElementSibling;
-    if (!below || getComputedStyle(below).clear === "none") return [notes, 0];
-    const hole = box(below).top - box(notes.parentElement.lastElementChild).bottom - 24;
-    const article = notes.closest("article"), before = margin[i - 1];
-    const foot = before?.closest("article") === article ? box(before).bottom : box(article).top;
-    return [notes, Math.min(hole, box(notes).top - foot - 12)];
-  });
-  for (const [notes, by] of found)
-    if (by > 0) notes.style.marginTop = `${parseFloat(getComputedStyle(notes).marginTop) - by}px`;
+# What reaches into the margin of a lesson has an id, and a link leads there: so the PDF has it.
+OUT = """(side) => {
+  const right = (one) => one.getBoundingClientRect().right;
+  const links = document.createElement("p");
+  links.hidden = true;
+  for (const article of document.querySelectorAll(".lesson")) {
+    const edge = right(article) + 1, found = [];
+    const look = (one) => right(one) > edge ? found.push(one) : [...one.children].forEach(look);
+    look(article);
+    for (const one of found.flatMap((one) => [...one.querySelectorAll(".tabs > details"), one])
+      .filter((one) => !one.matches(":has(.tabs > details + details)"))) {
+      one.classList.add("out");
+      one.dataset.side = one.id ||= side + links.childElementCount;
+      links.append(Object.assign(document.createElement("a"), { href: "#" + one.id }));
+    }
+  }
+  document.body.append(links);
+}"""
+# Examples that take part of a sheet are larger by a sixth: they are narrower by that, all else is
+# laid out, and then they grow.
+SHORT = """(names) => {
+  for (const one of document.querySelectorAll(".example"))
+    one.classList.toggle("short", names === null || names.includes(one.id));
+}"""
+FITS = """(sheet) => [...document.querySelectorAll(".example")]
+  .filter((one) => one.offsetHeight * 7 / 6 < sheet).map((one) => one.id)"""
+GROW = """() => {
+  for (const one of document.querySelectorAll(".short")) one.classList.add("grown");
 }"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.
 COLUMNS = """() => {
@@ -159,13 +165,34 @@ BESIDE = """() => {
     pair.append(drawing, said.get(article));
   }
 }"""
+# The cells of an example's Sheet are up to a quarter wider, if each matrix stays in its row.
+WIDER = """() => {
+  const foot = (one) => one.offsetTop + one.offsetHeight;
+  const rows = (parts) => String(parts.map((one, i) => foot(one) === foot(parts[i - 1] ?? one)));
+  const right = (one) => one.getBoundingClientRect().right;
+  const all = [...document.querySelectorAll(".example .whole:not(.one-row, .pair *)")]
+    .map((whole) => ({ whole, parts: [...whole.querySelectorAll(".bands > *")], by: 1 }));
+  for (const one of all) one.rows = rows(one.parts);
+  for (const by of [1.08, 1.16, 1.25]) {
+    for (const { whole } of all) whole.style.setProperty("--by", by);
+    for (const one of all) {
+      const edge = right(one.whole.closest("article"));
+      const fits = one.parts.every((part) => right(part) <= edge);
+      if (fits && rows(one.parts) === one.rows) one.by = by;
+    }
+  }
+  for (const { whole, by } of all) whole.style.setProperty("--by", by);
+}"""
 PRINTINGS = 7
 # What is left of the last layout can make the next one break elsewhere.
 FORGET = "document.body.hidden = true; document.body.offsetHeight; document.body.hidden = false"
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
-SHEET = ViewportSize(width=637, height=900)  # CSS pixels within the margins
-FILL_IN = """([own, other]) => {
+SHEET = ViewportSize(width=650, height=900)  # CSS pixels within the margins
+FILL_IN = """([own, other, heads]) => {
+  for (const one of document.querySelectorAll(".out"))
+    one.classList.toggle("left", own[one.dataset.side] % 2 === 0);
+  document.getElementById("heads").textContent = heads;
   let added = 0;
   for (const one of document.querySelectorAll(".opener, .right")) {  // they begin on the right
     if ((own[one.id] + added) % 2 !== 0) continue;
@@ -182,15 +209,18 @@ FILL_IN = """([own, other]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of a page closer that would end with few of them, alone on a sheet: step by step. An
-# example is set closer once; then up to eight last steps are left to the site, if two or more stay.
-# `depths` has how far down its last sheet a page ends, in pixels, a few of which rounding takes.
+# Set the lines of lessons apart as is given, and return how high each is.
+LEAD = """(steps) => Object.fromEntries(
+  [...document.querySelectorAll(".chapter.lesson")].map((one) => {
+    one.style.setProperty("--steps", steps[one.id] ?? steps.all);
+    return [one.id, one.offsetHeight];
+  }))"""
+# An example whose last sheet would have few lines is set closer; then up to eight last steps are
+# left to the site, if two or more stay. `depths` has how far down its last sheet a page ends, in
+# pixels, a few of which rounding takes.
 CLOSER = """([sheets, depths]) => {
-  const steps = (one) => Number(one.style.getPropertyValue("--steps"));
   const short = Object.keys(depths).map((end) => document.getElementById(end).parentElement)
-    .filter((one) => steps(one) < 3 &&
-      sheets[one.lastElementChild.id] > sheets[one.id] &&
-      sheets[one.lastElementChild.id] !== sheets[(one.nextElementSibling ?? one).id]);
+    .filter((one) => one.matches(".example") && sheets[one.lastElementChild.id] > sheets[one.id]);
   const cut = (one) => {
     const rows = [...one.querySelectorAll(".steps > tbody > tr")];
     let over = depths[one.lastElementChild.id] - one.querySelector(".steps > thead")?.offsetHeight;
@@ -198,11 +228,10 @@ CLOSER = """([sheets, depths]) => {
     while (over > 4 && left > 0) over -= rows[--left].offsetHeight;
     return left > 1 && left >= rows.length - 8 ? rows.slice(left) : [];
   };
-  const found = short.map((one) => [one, one.matches(".closer.example") ? cut(one) : null])
+  const found = short.map((one) => [one, one.matches(".closer") ? cut(one) : null])
     .filter(([, rows]) => rows?.length !== 0);
   for (const [one, rows] of found) {
     one.classList.add("closer");
-    one.style.setProperty("--steps", steps(one) + 1);
     if (!rows) continue;
     for (const row of rows) row.remove();
     const left = one.querySelectorAll(".steps > tbody > tr").length;
@@ -211,7 +240,9 @@ CLOSER = """([sheets, depths]) => {
   }
   return found.length;
 }"""
-HIGH = 560  # points above the foot of a sheet: there are few lines above
+SIDE = "side:"  # before the number of what reaches into the margin
+STEPS = range(-2, 5)  # of the leading
+DEPTH, FEW = 952, 270  # pixels: of a sheet within the margins, and below which it has few lines
 Numbers = dict[str, int]  # of the sheet that has an id
 
 
@@ -232,7 +263,7 @@ def print_book(
     numbers: dict[str, Numbers] = {volume: {} for volume in VOLUMES}
     for _ in range(PRINTINGS):
         before = numbers
-        numbers = {volume: _draft(tab, volume, before) for volume, tab in tabs.items()}
+        numbers = {one: _draft(tab, pages[one], one, before) for one, tab in tabs.items()}
         if numbers == before:
             break
     for volume, page in pages.items():
@@ -252,34 +283,100 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     text = html.tostring(page, encoding="unicode", doctype="<!doctype html>")
     draft.write_text(text, encoding="utf-8")
     tab.set_default_timeout(0)
-    tab.goto(draft.resolve().as_uri())
+    address = draft.resolve().as_uri()
+    short: list[str] = []
+    if page.find_class("example"):
+        _lay_out(tab, address, None)
+        short = tab.evaluate(FITS, DEPTH - 12)  # which rounding may take
+    _lay_out(tab, address, short)
+    tab.evaluate(GROW)
+    if cut := tab.evaluate(CUT):
+        raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
+    tab.evaluate(BOXES)
+    lead(tab)
+    return tab
+
+
+def _lay_out(tab: Tab, address: str, short: list[str] | None) -> None:
+    """Load a volume, and lay out what depends on widths and heights."""
+    tab.goto(address)
     tab.evaluate(FACES)  # also those of paper alone, which would come between two printings
     tab.set_viewport_size(SHEET)
     tab.emulate_media(media="print")
     tab.evaluate(TALL, SHEET["height"])
-    tab.evaluate(NARROW)
-    tab.evaluate(HIGHER)
+    tab.evaluate(SHORT, short)
     tab.evaluate(COLUMNS)
     tab.evaluate(ONE_ROW)
     tab.evaluate(BESIDE)
-    if cut := tab.evaluate(CUT):
-        raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
-    tab.evaluate(BOXES)
-    return tab
+    tab.evaluate(WIDER)
+    tab.evaluate(NARROW)
+    tab.evaluate(OUT, SIDE)
 
 
-def _draft(tab: Tab, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
+def lead(tab: Tab) -> None:
+    """Give each lesson the leading, of a few, that leaves the least of its sheets empty.
+
+    The last sheet of a lesson may be so, unless it has few lines.
+    """
+    if tab.locator(".chapter.lesson").count() == 0:
+        return
+    empty: dict[str, dict[int, float]] = {}
+    for steps in STEPS:
+        heights = tab.evaluate(LEAD, {"all": steps})
+        with _printed(tab) as pdf:
+            sheets, depths = places(pdf), _depths(pdf)
+        for name, height in heights.items():
+            end = f"{END}{name}"
+            short = max(0.0, 2 * (FEW - depths[end])) if sheets[end] > sheets[name] else 0.0
+            over = (sheets[end] - sheets[name]) * DEPTH + depths[end] - height
+            empty.setdefault(name, {})[steps] = over + short + abs(steps)
+    tab.evaluate(LEAD, {name: min(found, key=found.__getitem__) for name, found in empty.items()})
+
+
+def _depths(pdf: Pdf) -> dict[str, float]:
+    """Return how far down its sheet each page ends, in pixels."""
+    heights = {str(name)[1:]: float(place[3]) for name, place in pdf.Root.Dests.items()}
+    top = max(heights.values())
+    return {one: (top - high) * 4 / 3 for one, high in heights.items() if one.startswith(END)}
+
+
+def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
     """Fill in the numbers that are known, and return those that are found."""
     (other,) = VOLUMES.keys() - {volume}
-    tab.evaluate(FILL_IN, [numbers[volume], numbers[other]])
+    own = numbers[volume]
+    tab.evaluate(FILL_IN, [own, numbers[other], running_heads(page, own)])
     with _printed(tab) as pdf:
         found = places(pdf)
-        heights = {str(name)[1:]: float(place[3]) for name, place in pdf.Root.Dests.items()}
-    top = max(heights.values())
-    depths = {n: (top - h) * 4 / 3 for n, h in heights.items() if n.startswith(END) and h > HIGH}
-    if tab.evaluate(CLOSER, [found, depths]):
-        return _draft(tab, volume, numbers)
+        short = {end: depth for end, depth in _depths(pdf).items() if depth < FEW}
+    if tab.evaluate(CLOSER, [found, short]):
+        return _draft(tab, page, volume, numbers)
     return found
+
+
+def running_heads(page: Element, numbers: Numbers) -> str:
+    """Return what stands above each sheet, as counters of sheets: its part, and what is on it.
+
+    A sheet on which something ends and something begins names both.
+    """
+    marks: dict[int, list[Element]] = {}
+    for one in page.xpath("//*[@data-head]"):
+        marks.setdefault(numbers.get(one.get("id"), 1), []).append(one)
+    parts: list[str] = []
+    heads: list[str] = []
+    last: list[Element] = []
+    for sheet in range(1, max(numbers.values(), default=0) + 1):
+        found = marks.get(sheet, last)
+        if "goes-on" in found[0].classes or "module" in found[0].classes:
+            found = [*last, *(one for one in found if one not in last)]
+        names = [name for one in found if (name := one.get("data-head"))]
+        last = found[-1:]
+        parts.append(last[0].get("data-part"))
+        heads.append(" – ".join(dict.fromkeys([*names[:1], *names[-1:]])))
+    return "".join(
+        f"@counter-style {name} {{ system: fixed; symbols: {' '.join(map(quoted, texts))}; }}"
+        for name, texts in (("parts", parts), ("heads", heads))
+        if texts
+    )
 
 
 def _printed(tab: Tab, tagged: bool = False) -> Pdf:
@@ -295,7 +392,12 @@ def places(pdf: Pdf) -> Numbers:
 
 
 def lead_to(pdf: Pdf, other: str) -> None:
-    """Let links to the other volume lead to the file of this name beside this one."""
+    """Let links to the other volume lead to the file of this name beside this one.
+
+    Where a link leads is at the left edge of its sheet.
+    """
+    for place in pdf.Root.Dests.values():
+        place[2] = 0
     for page in pdf.pages:
         for note in page.get("/Annots", []):
             address = unquote(str(note.A.get("/URI", ""))) if "/A" in note else ""

@@ -15,11 +15,19 @@ from press.edition.pdf import (
     CLOSER,
     CUT,
     FILL_IN,
-    HIGHER,
+    FITS,
+    GROW,
+    NARROW,
+    OUT,
     SHEET,
+    SHORT,
+    SIDE,
     TALL,
+    WIDER,
+    lead,
     places,
     print_book,
+    running_heads,
 )
 from press.example.data import documents
 from press.site import moved
@@ -40,7 +48,6 @@ PAGES = (
     "reference/api/language.html",
     "reference/theorems.html",
 )
-RIGHT_HEAD = r'@page (\S+) .*top-right \{ content: "(.+?)"'
 
 
 @pytest.fixture(scope="module")
@@ -161,10 +168,29 @@ class TestCombined:
         names = ("SA016", "SA017")
         read = combined.read(SITE, [f"{name}/index.html" for name in names])
         book = combined.combine(SITE, read, "examples")
-        heads = dict(re.findall(RIGHT_HEAD, book.findtext(".//style")))
-        looks = [book.get_element_by_id(name).get("style") for name in names]
-        found = [heads[re.match("page: (.+?);", one)[1]] for one in looks]
-        assert found == ["SA016: Causal mask, step by step", "SA017: Variance of a dot product"]
+        heads = [book.get_element_by_id(name).get("data-head") for name in names]
+        assert heads == ["SA016: Causal mask, step by step", "SA017: Variance of a dot product"]
+
+    def test_above_a_sheet_stands_what_is_on_it(self):
+        marks = [
+            ("cover", "cover", "", ""),
+            ("opener", "solutions", "Solutions", ""),
+            *(("goes-on lesson", name, "Solutions", name.upper()) for name in "abc"),
+            ("chapter", "masks", "The library", "Masks"),
+            ("chapter module", "softmax", "The library", "Softmax"),
+        ]
+        page = html.fromstring("<main></main>")
+        for kind, name, part, head in marks:
+            given = {"class": kind, "id": name, "data-part": part, "data-head": head}
+            page.append(page.makeelement("article", given))
+        numbers = {"cover": 1, "solutions": 3, "a": 4, "b": 4, "c": 6, "masks": 7, "softmax": 7}
+        parts, heads = re.findall(r"symbols: (.+?);", running_heads(page, {**numbers, "end": 8}))
+        solutions, library = ['"Solutions"'] * 4, ['"The library"'] * 2
+        assert parts.split(" ", 6) == ['""', '""', *solutions, " ".join(library)]
+        assert re.findall('"(.*?)"', heads) == [
+            *("", "", "", "A – B", "B", "B – C", "Masks – Softmax", "Softmax")
+        ]  # fmt: skip
+        assert running_heads(page, {}) == ""
 
     def test_the_usual_tolerance_is_said_on_the_page_of_all_examples(self, made):
         said = page_of_site("examples/index.html").text_content()
@@ -225,8 +251,9 @@ class TestCombined:
         book = combined.combine(SITE, combined.read(SITE, pages), "examples")
         articles = list(book.iter("article"))[:-1]  # the last is the index
         assert ["module" in one.classes for one in articles] == [False, True, True]
-        assert len({re.match("page: (.+?);", one.get("style"))[1] for one in articles}) == 1
-        assert re.findall(RIGHT_HEAD, book.findtext(".//style"))[0][1] == "The library"
+        assert [one.get("data-head") for one in articles] == [
+            "The library", "scores", "masks"
+        ]  # fmt: skip
 
     @pytest.mark.parametrize(
         ("example", "name"),
@@ -444,8 +471,8 @@ class TestPdf:
     def test_a_sheet_with_two_places_of_a_name_is_shown_once(self, browser):
         page = browser.new_page()
         links = "".join(f'<a class="at" href="#{name}">000</a>' for name in "abc")
-        page.set_content(f'<ul class="entries"><li>name{links}</li></ul>')
-        page.evaluate(FILL_IN, [{"a": 4, "b": 4, "c": 7}, {}])
+        page.set_content(f'<style id="heads"></style><ul class="entries"><li>name{links}</li></ul>')
+        page.evaluate(FILL_IN, [{"a": 4, "b": 4, "c": 7}, {}, ""])
         assert page.locator("a:visible").all_inner_texts() == ["4", "7"]
         page.close()
 
@@ -491,23 +518,37 @@ class TestSheets:
         assert [one[:13] for one in page.evaluate(CUT)] == cut
         page.close()
 
-    def test_what_ends_with_a_few_lines_on_a_sheet_of_its_own_is_closer(self, browser):
+    def test_an_example_that_ends_with_a_few_lines_on_a_sheet_is_closer(self, browser):
         page = browser.new_page()
         page.set_content(
-            '<article id="a"><p></p><span id="end:a"></span></article>'
+            '<article class="example" id="a"><p></p><span id="end:a"></span></article>'
             '<article class="example" id="b"><p></p><span id="end:b"></span></article>'
-            '<article id="c"><p></p><span id="end:c"></span></article>'
-            '<article id="d"><p></p><span id="end:d"></span></article>'
+            '<article class="chapter" id="c"><p></p><span id="end:c"></span></article>'
         )
-        three = {"end:a": 90, "end:b": 90, "end:c": 90}
-        high = three | {"end:d": 90}
-        sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 3, "c": 4, "end:c": 5, "d": 6, "end:d": 7}
-        moved = sheets | {"b": 3, "d": 5}  # b is on one sheet, and d begins where c ends
-        assert [page.evaluate(CLOSER, [moved, three]) for _ in range(4)] == [1, 1, 1, 0]
+        depths = {"end:a": 90, "end:b": 90, "end:c": 90}
+        sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 2, "c": 4, "end:c": 5}
+        assert [page.evaluate(CLOSER, [sheets, depths]) for _ in range(2)] == [1, 0]
         found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
-        assert found == ["a"]
-        assert [page.evaluate(CLOSER, [sheets, three]) for _ in range(4)] == [2, 1, 1, 0]
-        assert [page.evaluate(CLOSER, [sheets, high]) for _ in range(4)] == [1, 1, 1, 0]
+        assert found == ["a"]  # b ends where it begins
+        page.close()
+
+    @pytest.mark.parametrize("lines, sheets, steps", [(49, 1, 0), (51, 1, 1), (63, 2, -1)])
+    def test_a_lesson_has_the_leading_that_fills_its_sheets(self, browser, lines, sheets, steps):
+        page = browser.new_page()
+        ids = "a", "end:a"
+        page.set_content(
+            "<style>@page { size: A4; margin: 22.5mm; } html { font-size: 10pt; }"
+            "body { margin: 0; } p { margin: 0; }"
+            f".chapter {{ line-height: calc(1.42rem - 0.025rem * var(--steps)); }}</style>"
+            '<article class="chapter lesson" id="a" style="position: relative">'
+            f'{lines * "<p>line</p>"}<span id="end:a" style="position: absolute; bottom: 0"></span>'
+            f"</article>{''.join(f'<a hidden href=#{name}></a>' for name in ids)}"
+        )
+        lead(page)
+        chosen = page.locator("#a").evaluate("one => one.style.getPropertyValue('--steps')")
+        with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
+            assert len(pdf.pages) == sheets
+        assert int(chosen) == steps
         page.close()
 
     @pytest.mark.parametrize("over, left", [(3, 12), (24, 11), (30, 10), (150, 4), (190, 12)])
@@ -561,6 +602,52 @@ class TestSheets:
         columns = said.evaluate_all("all => all.map((one) => getComputedStyle(one).columnCount)")
         assert columns == ["auto", "2", "2"]
         page.close()
+
+    def test_an_example_that_takes_part_of_a_sheet_is_larger(self, browser):
+        page = browser.new_page()
+        page.set_content(
+            "<body style='width: 700px; margin: 0'>"
+            "<article class='example' id='a'><p style='height: 700px; margin: 0'></p></article>"
+            "<article class='example' id='b'><p style='height: 850px; margin: 0'></p></article>"
+        )
+        page.add_style_tag(path=combined.STYLE)
+        sizes = """all => all.map((one) => {
+          const { width, height } = one.getBoundingClientRect();
+          return [Math.round(width), Math.round(height)];
+        })"""
+        page.evaluate(SHORT, None)
+        assert page.locator("article").evaluate_all(sizes) == [[600, 700], [600, 850]]
+        fits = page.evaluate(FITS, 940)
+        assert fits == ["a"]
+        page.evaluate(SHORT, fits)
+        page.evaluate(GROW)
+        grown = round(700 * 7 / 6)
+        assert page.locator("article").evaluate_all(sizes) == [[700, grown], [700, 850]]
+        page.close()
+
+    @pytest.mark.parametrize("width, by", [(180, "1.16"), (210, "1"), (100, "1.25")])
+    def test_the_cells_of_a_sheet_are_wider_where_there_is_room(self, browser, width, by):
+        page = browser.new_page()
+        cell = f"<p style='width: calc({width}px * var(--by, 1))'>Q</p>"
+        page.set_content(
+            "<article class='example' style='width: 430px'><div class='whole'>"
+            f"<div class='bands' style='display: flex; flex-wrap: wrap'>{2 * cell}</div></div>"
+            "</article>"
+        )
+        page.evaluate(WIDER)
+        found = page.locator(".whole").evaluate("one => one.style.getPropertyValue('--by')")
+        assert found == by
+        page.close()
+
+    @pytest.mark.parametrize("example, calls", [("SA013", 6), ("SA063", 3)])
+    def test_of_an_example_three_calls_are_drawn(self, example, calls):
+        path = f"{example}/index.html"
+        assert len(page_of_site(path).xpath("//section[@id='on-one-sheet']/details")) == calls
+        book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
+        (drawn,) = book.xpath("//section[contains(@id, 'on-one-sheet')]")
+        assert len(drawn.findall("details")) == 3
+        told = [f"The first 3 of {calls} calls; all are on the site."] if calls > 3 else []
+        assert [one.text for one in drawn.find_class("calls")] == told
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
         site = html.document_fromstring((SITE / LESSON).read_text("utf-8"))
@@ -659,59 +746,80 @@ class TestSheets:
         assert tall == ["output-220", "output-200"]
         page.close()
 
-    def test_a_cell_no_wider_than_the_text_may_stand_beside_a_note(self, sheet):
-        cells = sheet.locator(".chapter .cell:not(:has(figure, .sheet))").evaluate_all("""all =>
-          all.map((one) => {
-            const edge = one.closest("article").getBoundingClientRect().right;
-            const texts = one.querySelectorAll(".cell_input :is(.long, .c1), .cell_output td");
-            return [one.classList.contains("narrow"), getComputedStyle(one).clear,
-                    [...texts].every((text) => text.getBoundingClientRect().right < edge)];
-          })""")
-        assert {(narrow, clear) for narrow, clear, _ in cells} == {(True, "none"), (False, "right")}
-        assert all(within for narrow, _, within in cells if narrow)
-        grown = sheet.locator(".narrow pre").evaluate_all("""all => all.map((one) => {
-          const lines = one.offsetHeight;
+    def test_a_line_of_code_is_no_wider_than_the_text(self, sheet):
+        cells = sheet.locator(".lesson .cell_input pre").evaluate_all("""all => all.map((one) => {
+          const [edge, right] = [one.closest("article"), one]
+            .map((part) => part.getBoundingClientRect().right);
+          const high = one.offsetHeight;
           one.style.whiteSpace = "pre";
-          const unbroken = one.offsetHeight;
+          const grown = high - one.offsetHeight;
           one.style.whiteSpace = "";
-          return lines - unbroken;
+          return [right <= edge, grown];
         })""")
-        assert len(grown) > 5
-        assert set(grown) == {0}
+        assert len(cells) > 20
+        assert set(map(tuple, cells)) == {(True, 0)}
 
-    @pytest.mark.parametrize(
-        "above, inside, hole",
-        [(80, "", 24), (40, "", 47), (80, '<figcaption style="height: 40px">A</figcaption>', 47)],
-    )  # there is room for 35 less 12
-    def test_notes_stand_higher_where_they_would_leave_a_hole(self, browser, above, inside, hole):
+    def test_a_table_takes_the_margin_if_it_is_lower_for_it(self, browser):
         page = browser.new_page()
+        words = "<td>{}</td>"
         page.set_content(
-            f'<body style="margin: 0"><article style="width: 300px"><div style="height: '
-            f'{above - 5}px">{inside}</div><div class="noted"><div class="notes" style="float: '
-            'right; width: 140px; height: 105px; margin: 0 -150px 5px 0"></div>'
-            '<p style="margin: 0; height: 40px"></p></div>'
-            '<div class="cell" style="clear: right; height: 9px"></div></article>'
+            "<style>.lesson { width: 300px; font: 16px/20px monospace; } .table { width: 500px; }"
+            ".narrow { width: auto; } td { padding: 0; }</style><article class='lesson'>"
+            + "".join(
+                f"<div class='table' style='overflow: auto'><table><tr>{text}</tr></table></div>"
+                for text in (
+                    words.format("a few words"),
+                    words.format("several words " * 3),
+                    f"<td style='white-space: nowrap'>{'word' * 12}</td>",
+                )
+            )
         )
-        page.evaluate(HIGHER)
-        text, cell = (page.locator(one).bounding_box() for one in (".noted > p", ".cell"))
-        assert cell["y"] - text["y"] - 40 == hole
+        page.evaluate(NARROW)
+        tables = page.locator(".table").evaluate_all(
+            "all => all.map((one) => one.matches('.narrow'))"
+        )
+        assert tables == [True, False, False]
         page.close()
 
-    def test_cells_are_as_wide_as_the_text_or_as_all(self, sheet):
-        cells = sheet.locator(".chapter div.cell:not(:has(figure, .sheet))")
-        edges = cells.evaluate_all("""all => all.map((one) => [
-          one.getBoundingClientRect().right - one.closest("article").getBoundingClientRect().right,
-          one.getBoundingClientRect().right - document.body.getBoundingClientRect().right])""")
-        assert {(round(text), round(body)) for text, body in edges} == {(0, -217), (217, 0)}
+    def test_the_margin_is_outside_and_the_text_at_the_binding(self, sheet, pdf):
+        names = places(pdf)
+        found = sheet.locator(".out").evaluate_all("""all => all.map((one) => {
+          const text = one.closest("article").getBoundingClientRect();
+          const { left, right } = one.getBoundingClientRect();
+          return [one.id, left < text.left - 1, right > text.right + 1,
+                  getComputedStyle(one).breakInside];
+        })""")
+        assert len(found) > 20
+        for name, at_left, at_right, breaks in found:
+            assert (at_left, at_right) == ((False, True) if names[name] % 2 else (True, False))
+            assert breaks == "avoid"
+        text = {1: 59.53, 0: 201.26}  # points: at the right 21 mm, at the left 17 + 54 mm
+        ends = {
+            (number % 2, round(float(link.Rect[2]) - text[number % 2]))
+            for number, page in enumerate(pdf.pages, start=1)
+            for link in page.get("/Annots", [])
+            if str(link.get("/Dest")).endswith("-solution")
+        }
+        assert {(1, 334), (0, 334)} <= ends  # 118 mm
+        assert {end for side, end in ends if side} == {end for side, end in ends if not side}
+        assert {float(place[2]) for place in pdf.Root.Dests.values()} == {0}
 
-    def test_tables_are_as_wide_as_the_text_or_as_all(self, sheet):
-        tables = sheet.locator(".chapter .table:has(> .docutils)")
-        for boxes in (tables, tables.locator("> .docutils")):
-            widths = boxes.evaluate_all("""all => all.map((one) => one.closest("article")
-              .getBoundingClientRect().right - one.getBoundingClientRect().right)""")
-            assert {round(one) for one in widths} == {0, -217}
-        arrays = sheet.locator(".arrays > .table")  # they stand side by side
-        assert len(set(arrays.evaluate_all("all => all.map((one) => one.offsetLeft)"))) > 2
+    def test_a_part_of_what_reaches_into_the_margin_has_an_id_of_its_own(self, browser):
+        page = browser.new_page()
+        page.set_content(
+            "<style>.lesson { width: 100px; } figure { margin: 0; width: 150px; }</style>"
+            "<article class='lesson'><p id='a'>text</p><figure id='b'>wide</figure><figure>"
+            "<div class='tabs'><details id='c'></details><details></details></div></figure>"
+            "</article><article><figure>wide</figure></article>"
+        )
+        page.evaluate(OUT, SIDE)
+        out = page.locator(".out").evaluate_all("all => all.map((one) => one.id)")
+        assert out == ["b", "c", "side:2"]
+        linked = page.locator("p[hidden] a").evaluate_all(
+            "all => all.map((one) => one.getAttribute('href'))"
+        )
+        assert linked == ["#b", "#c", "#side:2"]
+        page.close()
 
     def test_there_is_one_rule_between_two_asides_and_below_a_table(self, browser):
         page = browser.new_page()
@@ -886,16 +994,15 @@ class TestSheets:
         solutions = sheet.locator(".solution")
         places = solutions.evaluate_all("""all => all.map((one) => {
           const [name, answer] = [...one.children].map((part) => part.getBoundingClientRect());
-          const right = Math.max(...[...one.querySelectorAll(".cell, .notes")]
-            .map((part) => part.getBoundingClientRect().right));
-          const limit = one.closest("article").getBoundingClientRect().left;
-          return { beside: answer.left - name.right, below: name.bottom - answer.bottom, right,
-            lower: name.top - answer.top, out: limit - name.left };
+          const { left, right } = one.getBoundingClientRect();
+          return { beside: Math.max(answer.left - name.right, name.left - answer.right),
+            below: name.bottom - answer.bottom, lower: name.top - answer.top,
+            within: [...one.querySelectorAll(".cell, .notes")].every((part) =>
+              part.getBoundingClientRect().right <= right) };
         })""")
         assert len(places) > 5
         assert {one["lower"] for one in places} == {0}
-        assert all(one["beside"] > 4 and one["below"] <= 0 and one["out"] == 0 for one in places)
-        assert max(one["right"] or 0 for one in places) <= SHEET["width"]
+        assert all(one["beside"] > 4 and one["below"] <= 0 and one["within"] for one in places)
 
 
 def test_a_page_on_paper_has_notes_in_its_margin_and_solutions_after_its_exercises(browser):
