@@ -500,6 +500,9 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
                 "data-head": _head(page),
             }
             article = E.ARTICLE(*page.main, attributes)
+            for term in article.xpath(".//dl[contains(@class, 'glossary')]/dt[@id]"):
+                name = " ".join(term.text_content().split())
+                term.attrib.update({"data-part": page.title, "data-head": name})
             ends.append(f"{END}{page.slug}")
             article.append(E.SPAN(id=ends[-1]))
             if "right" in article.classes:
@@ -561,7 +564,7 @@ def _other(volume: str) -> tuple[str, str]:
 
 def _head(page: Page) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
-    if page.path in (FRONT, CATALOG):
+    if page.path in (FRONT, CATALOG, f"{terms.GLOSSARY}.html"):
         return ""
     return page.title.partition(":")[0] if page.path.startswith(MODULES) else page.title
 

@@ -421,6 +421,24 @@ class TestPdf:
             assert len(parts) > 1
             assert {number % 2 for number in parts} == {1}
 
+    def test_above_a_sheet_of_the_glossary_stand_its_first_and_its_last_term(self, pdf, sheet):
+        names = places(pdf)
+        heads, parts = (
+            re.findall('"(.*?)"', symbols)
+            for symbols in sheet.locator("#heads").evaluate(
+                "one => [...one.sheet.cssRules].map((rule) => rule.symbols).reverse()"
+            )
+        )
+        assert len(heads) == len(parts) == len(pdf.pages)
+        terms = {}
+        for name in sheet.locator("dl.glossary > dt").all():
+            number = names[name.get_attribute("id")]
+            terms.setdefault(number, []).append(name.inner_text())
+        assert len(terms) > 2
+        for number, found in terms.items():
+            assert parts[number - 1] == "Glossary"
+            assert heads[number - 1] == f"{found[0]} – {found[-1]}"
+
     def test_a_reference_names_the_sheet_once_in_a_section(self, pdf, second, sheet, made):
         for tab, own, other in (sheet, pdf, second), (made[1]["examples"], second, pdf):
             links = tab.locator("a:has(> .at)").evaluate_all("""links => links.map((one) =>
