@@ -39,14 +39,21 @@ SOLUTIONS = "Solutions"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
-LISTED, DRAWN = 24, 3  # steps of an example, and calls
+LISTED, DRAWN = 12, 3  # steps of an example, and calls
+TERMS = 5  # of a sum, all of which are shown
+# What takes the width of text and margin, and may part.
+WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
+  | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
+  or @class='source' or @class='entries']"""
+LONG, SHOWN = 100, 36  # rows of a table that is data, and those of it on paper
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
-SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
-LONGEST_END = 5  # lines of code that stay with what they print
+SHORTEST_RUN, LONGEST_RUN = 4, 9  # lines of code between blank ones: they stay together
+ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
 STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # begins in this line
 LONGEST_WORD = 20  # letters of code in a line of text
 SHORT, LINE = 280, 70  # letters of a paragraph of four lines at most, and of one
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
+APART = RELATIONS - {"⊙"} | {",", "−"}
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
 OTHER = "volume:"  # before a place in the other one
@@ -220,10 +227,34 @@ def _strip(page: Page, below: int) -> None:
         below_a_head = said.getprevious() is not None and said.getprevious().tag in ("h2", "h3")
         if words.endswith(":") or (below_a_head and len(words) < LINE):
             said.classes.add("leads")  # to what follows
+    for body in main.xpath(f".//tbody[count(tr) > {LONG}]"):
+        rows = body.findall("tr")
+        for row in rows[SHOWN:]:
+            body.remove(row)
+        said = f"The first {SHOWN} of {len(rows)}; all are on the site."
+        body.getparent().getparent().addnext(E.P(said, {"class": "calls"}))
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
         figure.classes.add("again")
+    for fraction in main.xpath(".//math[not(ancestor::div[contains(@class, 'math')])]//mfrac"):
+        if _is_plain(fraction):  # on the line, or it reaches into the next
+            fraction.tag = "mrow"
+            fraction.insert(1, fraction.makeelement("mo"))
+            fraction[1].text = "/"
+    for link in main.find_class("id-link"):
+        if re.match(r"-\d", link.tail or ""):  # a call of an example: no line ends there
+            link.tail = f"\u2060-\u2060{link.tail[1:]}"
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
+
+
+def _is_plain(fraction: Element) -> bool:
+    """Tell whether a fraction of two letters or numbers can stand on a line, as a/b."""
+    beside = [fraction.getprevious(), fraction.getnext()]
+    return (
+        not any(len(part) for part in fraction)
+        and fraction.getparent().tag in ("math", "mrow")
+        and all(one is None or (one.tag == "mo" and one.text in APART) for one in beside)
+    )
 
 
 def _name_beside(entry: Element) -> None:
@@ -272,11 +303,11 @@ def _runs(code: Element) -> Element:
 def _parted(run: str) -> list[str]:
     """Return a run of code; its last lines apart, if they begin with a statement of their own."""
     lines = run.splitlines(keepends=True)
-    if len(lines) > LONGEST_END:
-        for cut in range(max(len(lines) - LONGEST_END, SHORTEST_RUN), len(lines)):
-            head, tail = "".join(lines[:cut]), "".join(lines[cut:])
-            if STATEMENT.match(tail) and tail.count("<span") == tail.count("</span>"):
-                return [head, tail]
+    for end in ENDS if len(lines) > max(ENDS) else ():
+        head, tail = "".join(lines[:-end]), "".join(lines[-end:])
+        is_whole = tail.count("<span") == tail.count("</span>")
+        if head.count("\n") >= SHORTEST_RUN and is_whole and STATEMENT.match(tail):
+            return [head, tail]
     return [run]
 
 
@@ -319,6 +350,8 @@ def _arranged(main: Element) -> list[Element]:
                 entry.replace(one, line := E.SPAN(one.tail or ""))
             elif one.getprevious() is not None:
                 line.append(one)
+    for line in main.xpath(".//section[@id='steps']//td[last()]//span[not(*)]"):
+        line.text = _shortened(line.text or "")
     remarks = set()
     for remark in main.xpath(".//section[@id='steps']//td//small"):
         if (said := remark.text_content()) in remarks:
@@ -331,6 +364,18 @@ def _arranged(main: Element) -> list[Element]:
         lead.text = more if rows[LISTED:] else ""
         lead.attrib.update({"class": "more", "data-steps": str(len(rows))})
     return unwanted
+
+
+def _shortened(line: str) -> str:
+    """Leave terms out of a long sum, of which three stay."""
+    terms = line.split(" + ")
+    left_out = " + ".join(terms[2:-1])
+    depth = 0
+    for letter in left_out:  # is it all of one sum?
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return line
+    return " + ".join([*terms[:2], "…", terms[-1]]) if len(terms) > TERMS and depth == 0 else line
 
 
 def spoken(formula: Element) -> str:
@@ -549,10 +594,10 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
 def _legend(volume: str, base: str) -> str:
     """Return what a reader of paper has to know."""
     number, name = _other(volume)
-    site = f"the site of the book, {base}" if base else "the site of the book, files for a browser"
+    site = f"at {base}" if base else "on the site of the book"
     return (
-        f"After a reference, p. 7 is a page of this volume and {number} 7 one of volume {number},"
-        f" {name}. Interactive figures run on {site}; the first of a page says where."
+        f"After a reference, (p. 7) is a page of this volume, and ({number} 7) one of volume"
+        f" {number}, {name}. What moves does so {site}; the first figure of a page says where."
     )
 
 
@@ -572,7 +617,8 @@ def _head(page: Page) -> str:
 def _kind(page: Page, part: Part) -> str:
     """Return the class of a page: a chapter begins on a sheet of its own, but for a module.
 
-    A handout begins on the right, so that what is solved is not beside it.
+    A handout begins on the right, so that what is solved is not beside it. A lesson has a margin
+    outside, and so has what is set as one.
     """
     if page.is_example:
         return "example"
@@ -582,8 +628,7 @@ def _kind(page: Page, part: Part) -> str:
         return "chapter right"
     if part.name == SOLUTIONS:
         return "goes-on lesson"
-    looked_up = page.path.startswith(("reference/", "examples/")) or page.path == INDEX
-    return "chapter" if looked_up else "chapter lesson"
+    return "chapter" if page.main.xpath(WIDE) else "chapter lesson"
 
 
 def _opener(part: Part) -> Element:

@@ -70,7 +70,7 @@ ONE_ROW = """() => {
   const foot = (one) => one.offsetTop + one.offsetHeight;
   const wide = [...document.querySelectorAll(".whole:not(.poster .whole)")].map((whole) => {
     const bands = whole.querySelector(".bands"), parts = [...bands.children];
-    return { whole, bands, last: parts.filter((one) => foot(one) === foot(parts.at(-1))) };
+    return { whole, bands, last: parts.filter((one) => foot(parts.at(-1)) - foot(one) < 4) };
   }).filter(({ bands, last }) => last.length < bands.children.length);
   for (const { whole } of wide) whole.classList.add("one-row");
   for (const one of wide) one.share = one.bands.clientWidth / one.bands.scrollWidth;
@@ -91,6 +91,12 @@ TALL = """(sheet) => {
   const tall = [...document.querySelectorAll(".cell_input + .cell_output")].filter((shown) =>
     shown.offsetHeight > sheet / 6 && shown.parentElement.offsetHeight > sheet * 2 / 5);
   for (const shown of tall) shown.classList.add("tall");
+}"""
+# How a statement was tested stands below it if it is longer, in two columns.
+BELOW = """() => {
+  const long = [...document.querySelectorAll(".statement:has(> aside)")]
+    .filter((one) => one.lastElementChild.offsetHeight > one.firstElementChild.offsetHeight);
+  for (const one of long) one.classList.add("tested");
 }"""
 # A table of a lesson that is no higher for it is as wide as the text.
 NARROW = """() => {
@@ -125,8 +131,10 @@ SHORT = """(names) => {
   for (const one of document.querySelectorAll(".example"))
     one.classList.toggle("short", names === null || names.includes(one.id));
 }"""
-FITS = """(sheet) => [...document.querySelectorAll(".example")]
-  .filter((one) => one.offsetHeight * 7 / 6 < sheet).map((one) => one.id)"""
+FITS = """(sheet) => [...document.querySelectorAll(".example")].filter((one) => {
+  const steps = one.querySelector("[id$=steps]")?.offsetHeight ?? 0;
+  return (one.offsetHeight - Math.max(0, steps - 120)) * 7 / 6 < sheet;  // the rest is cut
+}).map((one) => one.id)"""
 GROW = """() => {
   for (const one of document.querySelectorAll(".short")) one.classList.add("grown");
 }"""
@@ -165,23 +173,27 @@ BESIDE = """() => {
     pair.append(drawing, said.get(article));
   }
 }"""
-# The cells of an example's Sheet are up to a quarter wider, if each matrix stays in its row.
+# The cells of an example's Sheets are up to a quarter wider, all by the same, if each matrix stays
+# in its row.
 WIDER = """() => {
   const foot = (one) => one.offsetTop + one.offsetHeight;
-  const rows = (parts) => String(parts.map((one, i) => foot(one) === foot(parts[i - 1] ?? one)));
+  const rows = (parts) => String(parts.map((one, i) => foot(one) - foot(parts[i - 1] ?? one) < 4));
   const right = (one) => one.getBoundingClientRect().right;
-  const all = [...document.querySelectorAll(".example .whole:not(.one-row, .pair *)")]
-    .map((whole) => ({ whole, parts: [...whole.querySelectorAll(".bands > *")], by: 1 }));
-  for (const one of all) one.rows = rows(one.parts);
+  const all = [...document.querySelectorAll(".example:has(.whole)")].map((article) => {
+    const wholes = [...article.querySelectorAll(".whole:not(.one-row, .pair *)")]
+      .map((whole) => [...whole.querySelectorAll(".bands > *")]);
+    return { article, wholes, was: wholes.map(rows), by: 1 };
+  });
   for (const by of [1.08, 1.16, 1.25]) {
-    for (const { whole } of all) whole.style.setProperty("--by", by);
+    for (const { article } of all) article.style.setProperty("--by", by);
     for (const one of all) {
-      const edge = right(one.whole.closest("article"));
-      const fits = one.parts.every((part) => right(part) <= edge);
-      if (fits && rows(one.parts) === one.rows) one.by = by;
+      const edge = right(one.article);
+      const fits = one.wholes.every((parts, i) =>
+        rows(parts) === one.was[i] && parts.every((part) => right(part) <= edge));
+      if (fits) one.by = by;
     }
   }
-  for (const { whole, by } of all) whole.style.setProperty("--by", by);
+  for (const { article, by } of all) article.style.setProperty("--by", by);
 }"""
 PRINTINGS = 7
 # What is left of the last layout can make the next one break elsewhere.
@@ -215,34 +227,44 @@ LEAD = """(steps) => Object.fromEntries(
     one.style.setProperty("--steps", steps[one.id] ?? steps.all);
     return [one.id, one.offsetHeight];
   }))"""
-# An example whose last sheet would have few lines is set closer; then up to eight last steps are
-# left to the site, if two or more stay. `depths` has how far down its last sheet a page ends, in
-# pixels, a few of which rounding takes.
-CLOSER = """([sheets, depths]) => {
-  const short = Object.keys(depths).map((end) => document.getElementById(end).parentElement)
-    .filter((one) => one.matches(".example") && sheets[one.lastElementChild.id] > sheets[one.id]);
-  const cut = (one) => {
-    const rows = [...one.querySelectorAll(".steps > tbody > tr")];
-    let over = depths[one.lastElementChild.id] - one.querySelector(".steps > thead")?.offsetHeight;
+# Steps of an example do not begin a sheet that they would not fill: those that do not fit are left
+# to the site. Before that, what has few lines on its last sheet is set closer. `depths` has how far
+# down its last sheet a page ends, in pixels, a few of which rounding takes.
+CLOSER = """([sheets, depths, few]) => {
+  const high = (one) => one?.getBoundingClientRect().height ?? 0;
+  const cut = (one, over) => {  // the steps that stay, of two or more, or nothing of the table
+    const steps = one.querySelector("[id$=steps]");
+    const rows = [...(steps?.querySelectorAll("tbody > tr") ?? [])];
     let left = rows.length;
-    while (over > 4 && left > 0) over -= rows[--left].offsetHeight;
-    return left > 1 && left >= rows.length - 8 ? rows.slice(left) : [];
-  };
-  const found = short.map((one) => [one, one.matches(".closer") ? cut(one) : null])
-    .filter(([, rows]) => rows?.length !== 0);
-  for (const [one, rows] of found) {
-    one.classList.add("closer");
-    if (!rows) continue;
-    for (const row of rows) row.remove();
-    const left = one.querySelectorAll(".steps > tbody > tr").length;
+    over -= high(steps?.querySelector("thead"));
+    while (over > 4 && left > 0) over -= high(rows[--left]);
+    if (left === rows.length || over > 4 + high(steps.querySelector("h2"))) return false;
     const told = one.querySelector(".more");
-    told.textContent = `The first ${left} of ${told.dataset.steps}; all are on the site.`;
-  }
-  return found.length;
+    const count = told.dataset.steps;
+    if (left > 1) {
+      rows.slice(left).forEach((row) => row.remove());
+      told.textContent = `The first ${left} of ${count}; all are on the site.`;
+    } else {
+      const name = document.createElement("dt"), said = document.createElement("dd");
+      name.textContent = "Steps";
+      said.textContent = `${count}, on the site`;
+      one.querySelector(".record dl > div").append(name, said);
+      steps.remove();
+    }
+    return true;
+  };
+  return Object.entries(depths).filter(([end, depth]) => {
+    const one = document.getElementById(end).parentElement;
+    if (!one.matches(".example") || sheets[end] === sheets[one.id]) return false;
+    if (depth > few || one.matches(".closer, .grown")) return cut(one, depth);
+    one.classList.add("closer");
+    return true;
+  }).length;
 }"""
 SIDE = "side:"  # before the number of what reaches into the margin
 STEPS = range(-2, 5)  # of the leading
-DEPTH, FEW = 952, 270  # pixels: of a sheet within the margins, and below which it has few lines
+DEPTH = 952  # pixels of a sheet within the margins; below FEW it has few lines, and below MOST it
+FEW, MOST = 270, 700  # would be better without the steps of an example
 Numbers = dict[str, int]  # of the sheet that has an id
 
 
@@ -293,7 +315,8 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)
-    lead(tab)
+    if not page.find_class("example"):
+        lead(tab)
     return tab
 
 
@@ -309,6 +332,7 @@ def _lay_out(tab: Tab, address: str, short: list[str] | None) -> None:
     tab.evaluate(ONE_ROW)
     tab.evaluate(BESIDE)
     tab.evaluate(WIDER)
+    tab.evaluate(BELOW)
     tab.evaluate(NARROW)
     tab.evaluate(OUT, SIDE)
 
@@ -318,8 +342,6 @@ def lead(tab: Tab) -> None:
 
     The last sheet of a lesson may be so, unless it has few lines.
     """
-    if tab.locator(".chapter.lesson").count() == 0:
-        return
     empty: dict[str, dict[int, float]] = {}
     for steps in STEPS:
         heights = tab.evaluate(LEAD, {"all": steps})
@@ -347,8 +369,8 @@ def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers])
     tab.evaluate(FILL_IN, [own, numbers[other], running_heads(page, own)])
     with _printed(tab) as pdf:
         found = places(pdf)
-        short = {end: depth for end, depth in _depths(pdf).items() if depth < FEW}
-    if tab.evaluate(CLOSER, [found, short]):
+        short = {end: depth for end, depth in _depths(pdf).items() if depth < MOST}
+    if tab.evaluate(CLOSER, [found, short, FEW]):
         return _draft(tab, page, volume, numbers)
     return found
 

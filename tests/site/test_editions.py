@@ -541,13 +541,14 @@ class TestSheets:
         page.set_content(
             '<article class="example" id="a"><p></p><span id="end:a"></span></article>'
             '<article class="example" id="b"><p></p><span id="end:b"></span></article>'
-            '<article class="chapter" id="c"><p></p><span id="end:c"></span></article>'
+            '<article class="example" id="c"><p></p><span id="end:c"></span></article>'
+            '<article class="chapter" id="d"><p></p><span id="end:d"></span></article>'
         )
-        depths = {"end:a": 90, "end:b": 90, "end:c": 90}
-        sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 2, "c": 4, "end:c": 5}
-        assert [page.evaluate(CLOSER, [sheets, depths]) for _ in range(2)] == [1, 0]
+        depths = {"end:a": 90, "end:b": 90, "end:c": 400, "end:d": 90}
+        sheets = {"a": 0, "end:a": 1, "b": 2, "end:b": 2, "c": 3, "end:c": 4, "d": 5, "end:d": 6}
+        assert [page.evaluate(CLOSER, [sheets, depths, 270]) for _ in range(2)] == [1, 0]
         found = page.locator(".closer").evaluate_all("all => all.map((one) => one.id)")
-        assert found == ["a"]  # b ends where it begins
+        assert found == ["a"]  # b ends where it begins, c has more lines, d is no example
         page.close()
 
     @pytest.mark.parametrize("lines, sheets, steps", [(49, 1, 0), (51, 1, 1), (63, 2, -1)])
@@ -569,21 +570,54 @@ class TestSheets:
         assert int(chosen) == steps
         page.close()
 
-    @pytest.mark.parametrize("over, left", [(3, 12), (24, 11), (30, 10), (150, 4), (190, 12)])
-    def test_few_steps_that_would_begin_a_sheet_are_left_to_the_site(self, browser, over, left):
+    @pytest.mark.parametrize(
+        "over, left",  # below the rows of a sheet, 20 pixels each, with a head of the table
+        [(3, 12), (24, 11), (30, 10), (150, 4), (220, 0), (250, 0), (275, 12)],
+    )
+    def test_steps_that_would_begin_a_sheet_are_left_to_the_site(self, browser, over, left):
         page = browser.new_page()
         row = '<tr style="height: 20px"><td></td></tr>'
         page.set_content(
-            '<style>* { padding: 0; border-spacing: 0; }</style><article class="example" id="a">'
-            '<p class="more" data-steps="12"></p><table class="steps"><thead>'
-            f'{row}</thead><tbody>{12 * row}</tbody></table><span id="end:a"></span></article>'
+            '<style>* { padding: 0; margin: 0; border-spacing: 0; }</style>'
+            '<article class="example closer" id="a"><div class="record"><dl><div><dt>Topics</dt>'
+            '<dd>mask</dd></div></dl></div><section id="a.steps"><h2 style="height: 20px"></h2>'
+            f'<p class="more" data-steps="12"></p><table class="steps"><thead>{row}</thead>'
+            f'<tbody>{12 * row}</tbody></table></section><span id="end:a"></span></article>'
         )
-        now = [{"a": 0, "end:a": 1}, {"end:a": 20 + over}]
-        assert [page.evaluate(CLOSER, now) for _ in range(2)] == [1, left < 12]
+        now = [{"a": 0, "end:a": 1}, {"end:a": 20 + over}, 270]
+        assert page.evaluate(CLOSER, now) == (left < 12)
         assert page.locator("tbody tr").count() == left
-        said = f"The first {left} of 12; all are on the site." if left < 12 else ""
-        assert page.locator(".more").text_content() == said
+        steps, record = page.locator("section"), page.locator(".record")
+        assert steps.count() == (left > 0)
+        assert record.inner_text().endswith("Steps\n12, on the site") == (left == 0)
+        if left:
+            said = f"The first {left} of 12; all are on the site." if left < 12 else ""
+            assert page.locator(".more").text_content() == said
         page.close()
+
+    def test_a_long_sum_shows_three_of_its_terms(self):
+        for line, shown in (
+            ("0.3 × 2 + 1 + (−0.5) × 2 + 4 + 5 + 6 ≈ 8", "0.3 × 2 + 1 + … + 6 ≈ 8"),
+            ("1 ÷ (1 + 2 + 3 + 4 + 5 + 6)", "1 ÷ (1 + 2 + … + 6)"),
+            ("1 + 2 + 3 + 4 + 5 = 15", "1 + 2 + 3 + 4 + 5 = 15"),
+            ("(1 + 2 + 3) ÷ (1 + 2 + 3 + 4)", "(1 + 2 + 3) ÷ (1 + 2 + 3 + 4)"),
+        ):
+            assert combined._shortened(line) == shown
+
+    @pytest.mark.parametrize(
+        "formula, plain",
+        [
+            ("<mfrac><mn>1</mn><mn>4</mn></mfrac>", True),
+            ("<mi>a</mi><mo>=</mo><mfrac><mn>1</mn><mi>n</mi></mfrac><mo>+</mo><mn>2</mn>", True),
+            ("<mfrac><mn>1</mn><mn>4</mn></mfrac><mi>n</mi>", False),
+            ("<mfrac><mn>1</mn><mn>4</mn></mfrac><mo>(</mo>", False),
+            ("<msup><mi>e</mi><mfrac><mn>1</mn><mn>2</mn></mfrac></msup>", False),
+            ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>", False),
+        ],
+    )
+    def test_a_fraction_is_on_one_line_if_nothing_binds_closer(self, formula, plain):
+        (fraction,) = html.fromstring(f"<math>{formula}</math>").iter("mfrac")
+        assert combined._is_plain(fraction) == plain
 
     def test_what_is_said_of_an_example_stands_beside_a_narrow_sheet(self, browser):
         def drawn(width, inside):
@@ -653,7 +687,7 @@ class TestSheets:
             "</article>"
         )
         page.evaluate(WIDER)
-        found = page.locator(".whole").evaluate("one => one.style.getPropertyValue('--by')")
+        found = page.locator(".example").evaluate("one => one.style.getPropertyValue('--by')")
         assert found == by
         page.close()
 
@@ -684,7 +718,7 @@ class TestSheets:
         assert parted
         assert any("\n\n" in run.strip() for runs in codes for run in (runs[0], runs[-1]))
         looks = """all => all.map((one) => [
-          one.textContent.trim().split("\\n").length <= 14, getComputedStyle(one).breakInside,
+          one.textContent.trim().split("\\n").length <= 9, getComputedStyle(one).breakInside,
           getComputedStyle(one).orphans, getComputedStyle(one).widows,
           getComputedStyle(one).borderLeftStyle,
           getComputedStyle(one.closest(".cell_input")).borderLeftStyle])"""
@@ -699,12 +733,12 @@ class TestSheets:
             (["<b>class</b> Number(float):", "    uses = 0", "", "    <b>def</b> use(self):"], [4]),
             (["x = 1", "y = 2", "", "for one in (x, y):", "    print(one)"], [5]),
             (["a", "b", "c", "d", "", "e", "f", "g", "h", "", "k"], [5, 5, 1]),
-            (["a", "b", "c", "d", "", *"efghijklmnopq", "", "r"], [5, 10, 5]),
-            (["x = 1", "", *12 * ["print(x)"]], [9, 5]),
+            (["a", "b", "c", "d", "", *"efghijklmnopq", "", "r"], [5, 12, 3]),
+            (["x = 1", "", *12 * ["print(x)"]], [12, 2]),
             (["<b>def</b> f():", "    x = 1", "", *13 * ["    print(x)"], "", *"abcde"], [17, 5]),
-            (["text = <span>'''", "", "'''</span>", "", *13 * ["print(text)"]], [12, 5]),
+            (["text = <span>'''", "", "'''</span>", "", *13 * ["print(text)"]], [15, 2]),
             ([*"abcd", "if a:", "    b", "    c", "else:", "    d", "print(e)"], [9, 1]),
-            ([*"abcd", "    <span>x", "</span>e", *"fghi"], [5, 5]),
+            ([*"abcd", "    <span>x", "</span>e", *"fghi"], [8, 2]),
             ([*"abcde", "x = <span>'''", "f", "g", "'''</span>", "h", "k"], [9, 2]),
             (["a", "b", "c", "d", "for x in a:", *6 * ["    b"]], [11]),
         ],
@@ -811,14 +845,14 @@ class TestSheets:
         for name, at_left, at_right, breaks in found:
             assert (at_left, at_right) == ((False, True) if names[name] % 2 else (True, False))
             assert breaks == "avoid"
-        text = {1: 59.53, 0: 201.26}  # points: at the right 21 mm, at the left 17 + 54 mm
+        text = {1: 68.03, 0: 184.25}  # points: at the right 24 mm, at the left 14 + 51 mm
         ends = {
             (number % 2, round(float(link.Rect[2]) - text[number % 2]))
             for number, page in enumerate(pdf.pages, start=1)
             for link in page.get("/Annots", [])
             if str(link.get("/Dest")).endswith("-solution")
         }
-        assert {(1, 334), (0, 334)} <= ends  # 118 mm
+        assert {(1, 343), (0, 343)} <= ends  # 121 mm
         assert {end for side, end in ends if side} == {end for side, end in ends if not side}
         assert {float(place[2]) for place in pdf.Root.Dests.values()} == {0}
 
@@ -895,8 +929,8 @@ class TestSheets:
             for row in tab.locator(".bands").evaluate_all("""all => all.map((bands) => {
               const foot = (one) => one.offsetTop + one.offsetHeight;
               const feet = [...bands.children].map(foot);
-              return [feet.length, new Set(feet).size,
-                      feet.filter((one) => one === feet.at(-1)).length];
+              return [feet.length, feet.filter((one, i) => !(one - feet[i - 1] < 4)).length,
+                      feet.filter((one) => feet.at(-1) - one < 4).length];
             })""")
         ]
         assert {count for _, count, _ in rows} >= {1, 2}
@@ -926,11 +960,16 @@ class TestSheets:
         places = statements.evaluate_all("""all => all.map((one) => {
           const [said, beside] = [...one.children].map((x) => x.getBoundingClientRect());
           const last = one.firstElementChild.lastElementChild.getBoundingClientRect();
-          return [said.right < beside.left, said.top - beside.top, said.bottom - last.bottom];
+          return { below: one.matches(".tested"), out: said.right < beside.left
+            || beside.right < said.left, lower: beside.top - said.top, high: beside.height,
+            under: beside.top - said.bottom, text: said.height, bar: said.bottom - last.bottom };
         })""")
-        assert len(places) > 50
-        assert all(right and abs(lower) < 5 for right, lower, _ in places)
-        assert all(0 <= below < 5 for *_, below in places)  # the bar ends with the text
+        beside = [one for one in places if not one["below"]]
+        assert len(places) > len(beside) > 20
+        assert all(one["out"] and abs(one["lower"]) < 5 for one in beside)
+        assert all(one["high"] <= one["text"] for one in beside)
+        assert all(one["under"] >= 0 for one in places if one["below"])
+        assert all(0 <= one["bar"] < 5 for one in places)  # the bar ends with the text
 
     def test_the_arrays_of_an_example_stand_in_columns(self, made):
         arrays = made[1]["examples"].locator(".example .columns > .array")
