@@ -70,6 +70,7 @@ class Page:
     main: Element
     title: str = field(init=False)
     slug: str = field(init=False)
+    number: str = ""  # of a lesson
 
     def __post_init__(self) -> None:
         """Name it as its address does: "causal/masking", "SA016"."""
@@ -482,7 +483,7 @@ def _take_solutions(page: Page) -> Page | None:
 
     Who answers what in a room is one of them.
     """
-    taken = E.MAIN(E.H1(page.title, {"aria-level": "2"}))
+    taken = E.MAIN(E.H1(page.title, {"aria-level": "2", "data-number": page.number}))
     answered = [
         (one, one.find("details"), "admonition-title") for one in page.main.find_class("room")
     ]
@@ -499,7 +500,8 @@ def _take_solutions(page: Page) -> Page | None:
         solution.insert(0, E.H3(name, E.SMALL("p.\u00a0", _at(label)), {"aria-level": "3"}))
         taken.append(solution)
         asked.append(E.P("Solution: p.\u00a0", _at(f"{label}-solution"), {"class": "to-solution"}))
-    return Page(f"solutions/{page.path}", taken) if len(taken) > 1 else None
+    own = Page(f"solutions/{page.path}", taken, page.number)
+    return own if len(taken) > 1 else None
 
 
 # The book
@@ -515,13 +517,17 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
         part.pages = [page for page in part.pages if volume_of(page.path) == volume]
     for page in book.pages():
         _link(page, site, book, volume, names)
+    lessons = [part for part in book.parts[:-1] if not part.name.startswith("Reference")]
+    taught = (page for part in lessons if part.name for page in part.pages)
+    for place, page in enumerate(taught if volume == "book" else (), start=1):
+        page.number = str(place)
+        page.main.find(".//h1").set("data-number", page.number)
     solutions = [
         taken
         for part in book.parts
         for page in part.pages
         if (taken := _take_solutions(page)) is not None
     ]
-    lessons = [part for part in book.parts[:-1] if not part.name.startswith("Reference")]
     rest = book.parts[len(lessons) :]
     parts = [*lessons, Part(SOLUTIONS, solutions), *rest]
     own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
@@ -611,7 +617,8 @@ def _head(page: Page) -> str:
     """Return what stands above the sheets of a page, beside the name of its part."""
     if page.path in (FRONT, CATALOG, f"{terms.GLOSSARY}.html"):
         return ""
-    return page.title.partition(":")[0] if page.path.startswith(MODULES) else page.title
+    title = page.title.partition(":")[0] if page.path.startswith(MODULES) else page.title
+    return f"{page.number} {title}".strip()
 
 
 def _kind(page: Page, part: Part) -> str:
@@ -650,7 +657,8 @@ def _opener(part: Part) -> Element:
 
 def _line(page: Page) -> Element:
     """Return the line of a page in a list of pages."""
-    return E.LI(E.A(page.title, href=f"#{page.slug}"), _at(page.slug))
+    numbered = {"data-number": page.number, "href": f"#{page.slug}"}
+    return E.LI(E.A(page.title, numbered), _at(page.slug))
 
 
 def _looks(site: Path) -> str:

@@ -107,7 +107,8 @@ NARROW = """() => {
   const high = heights(), fits = found.map((one) => one.scrollWidth <= one.clientWidth);
   found.forEach((one, i) => one.classList.toggle("narrow", fits[i] && high[i] <= wide[i]));
 }"""
-# What reaches into the margin of a lesson has an id, and a link leads there: so the PDF has it.
+# What reaches into the margin of a lesson has an id, and what a note is beside: a link leads there,
+# so the PDF has them.
 OUT = """(side) => {
   const right = (one) => one.getBoundingClientRect().right;
   const links = document.createElement("p");
@@ -116,11 +117,16 @@ OUT = """(side) => {
     const edge = right(article) + 1, found = [];
     const look = (one) => right(one) > edge ? found.push(one) : [...one.children].forEach(look);
     look(article);
+    const named = (one) => {
+      one.id ||= side + links.childElementCount;
+      links.append(Object.assign(document.createElement("a"), { href: "#" + one.id }));
+      return one.id;
+    };
     for (const one of found.flatMap((one) => [...one.querySelectorAll(".tabs > details"), one])
       .filter((one) => !one.matches(":has(.tabs > details + details)"))) {
       one.classList.add("out");
-      one.dataset.side = one.id ||= side + links.childElementCount;
-      links.append(Object.assign(document.createElement("a"), { href: "#" + one.id }));
+      one.dataset.side = named(one);
+      if (one.matches(".noted > .notes")) one.dataset.beside = named(one.parentElement);
     }
   }
   document.body.append(links);
@@ -204,6 +210,9 @@ SHEET = ViewportSize(width=650, height=900)  # CSS pixels within the margins
 FILL_IN = """([own, other, heads]) => {
   for (const one of document.querySelectorAll(".out"))
     one.classList.toggle("left", own[one.dataset.side] % 2 === 0);
+  for (const one of document.querySelectorAll("[data-beside]"))  // notes stand on its sheet
+    if (own[one.dataset.side] > own[one.dataset.beside])
+      one.style.marginTop = `${40 - one.offsetHeight}px`;  // beside its first two lines
   document.getElementById("heads").textContent = heads;
   let added = 0;
   for (const one of document.querySelectorAll(".opener, .right")) {  // they begin on the right

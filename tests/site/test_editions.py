@@ -415,6 +415,20 @@ class TestPdf:
         assert names["contents"] < names["part-causal-masking"] < names["causal/masking"]
         assert names["ex-masking-half"] < names["ex-masking-half-solution"]
 
+    def test_lessons_have_a_number(self, sheet, made):
+        numbers = "all => all.map((one) => one.dataset.number)"
+        heads = sheet.locator("article.chapter.lesson h1").evaluate_all(numbers)
+        lessons = ["1", "2", "3"]
+        assert heads == [None, *lessons]  # the front page has none
+        for place in (".toc li li > a:first-child", ".opener li > a:first-child", ".goes-on h1"):
+            assert sheet.locator(place).evaluate_all(numbers)[:3] == lessons
+        shown = sheet.locator(".goes-on h1").first.evaluate(
+            "one => getComputedStyle(one, '::before').content"
+        )
+        assert shown == '"1"'
+        others = made[1]["examples"].locator("h1").evaluate_all(numbers)
+        assert set(others) == {None}
+
     def test_a_part_begins_on_the_right(self, pdf, second):
         for one in pdf, second:
             parts = [number for name, number in places(one).items() if name.startswith("part-")]
@@ -578,7 +592,7 @@ class TestSheets:
         page = browser.new_page()
         row = '<tr style="height: 20px"><td></td></tr>'
         page.set_content(
-            '<style>* { padding: 0; margin: 0; border-spacing: 0; }</style>'
+            "<style>* { padding: 0; margin: 0; border-spacing: 0; }</style>"
             '<article class="example closer" id="a"><div class="record"><dl><div><dt>Topics</dt>'
             '<dd>mask</dd></div></dl></div><section id="a.steps"><h2 style="height: 20px"></h2>'
             f'<p class="more" data-steps="12"></p><table class="steps"><thead>{row}</thead>'
@@ -856,21 +870,43 @@ class TestSheets:
         assert {end for side, end in ends if side} == {end for side, end in ends if not side}
         assert {float(place[2]) for place in pdf.Root.Dests.values()} == {0}
 
+    def test_a_note_stands_on_the_sheet_of_what_it_is_beside(self, browser, sheet, pdf):
+        names = places(pdf)
+        notes = sheet.locator("[data-beside]").evaluate_all(
+            "all => all.map((one) => [one.dataset.side, one.dataset.beside])"
+        )
+        assert len(notes) > 10
+        assert all(names[note] == names[text] for note, text in notes)
+        page = browser.new_page()
+        page.set_content(
+            '<style id="heads"></style><div class="notes" data-side="a" data-beside="b" '
+            'style="height: 200px"></div>'
+        )
+        margins = []
+        for sheet_of_note in (3, 4, 3):
+            page.evaluate(FILL_IN, [{"a": sheet_of_note, "b": 3}, {}, ""])
+            margins.append(page.locator(".notes").evaluate("one => one.style.marginTop"))
+        assert margins == ["", "-160px", "-160px"]  # once it is higher, it stays so
+        page.close()
+
     def test_a_part_of_what_reaches_into_the_margin_has_an_id_of_its_own(self, browser):
         page = browser.new_page()
         page.set_content(
-            "<style>.lesson { width: 100px; } figure { margin: 0; width: 150px; }</style>"
-            "<article class='lesson'><p id='a'>text</p><figure id='b'>wide</figure><figure>"
+            "<style>.lesson { width: 100px; } figure { margin: 0; width: 150px; }"
+            ".notes { width: 150px; }</style>"
+            "<article class='lesson'><p id='a'>text</p><figure id='b'>wide</figure>"
+            "<div class='noted'><div class='notes'></div></div><figure>"
             "<div class='tabs'><details id='c'></details><details></details></div></figure>"
             "</article><article><figure>wide</figure></article>"
         )
         page.evaluate(OUT, SIDE)
         out = page.locator(".out").evaluate_all("all => all.map((one) => one.id)")
-        assert out == ["b", "c", "side:2"]
+        assert out == ["b", "side:1", "c", "side:4"]
+        assert page.locator(".notes").get_attribute("data-beside") == "side:2"
         linked = page.locator("p[hidden] a").evaluate_all(
             "all => all.map((one) => one.getAttribute('href'))"
         )
-        assert linked == ["#b", "#c", "#side:2"]
+        assert linked == ["#b", "#side:1", "#side:2", "#c", "#side:4"]
         page.close()
 
     def test_there_is_one_rule_between_two_asides_and_below_a_table(self, browser):
