@@ -92,12 +92,6 @@ TALL = """(sheet) => {
     shown.offsetHeight > sheet / 6 && shown.parentElement.offsetHeight > sheet * 2 / 5);
   for (const shown of tall) shown.classList.add("tall");
 }"""
-# How a statement was tested stands below it if it is longer, in two columns.
-BELOW = """() => {
-  const long = [...document.querySelectorAll(".statement:has(> aside)")]
-    .filter((one) => one.lastElementChild.offsetHeight > one.firstElementChild.offsetHeight);
-  for (const one of long) one.classList.add("tested");
-}"""
 # A table of a lesson that is no higher for it is as wide as the text.
 NARROW = """() => {
   const found = [...document.querySelectorAll(".lesson .table")];
@@ -210,9 +204,6 @@ SHEET = ViewportSize(width=650, height=900)  # CSS pixels within the margins
 FILL_IN = """([own, other, heads]) => {
   for (const one of document.querySelectorAll(".out"))
     one.classList.toggle("left", own[one.dataset.side] % 2 === 0);
-  for (const one of document.querySelectorAll("[data-beside]"))  // notes stand on its sheet
-    if (own[one.dataset.side] > own[one.dataset.beside])
-      one.style.marginTop = `${40 - one.offsetHeight}px`;  // beside its first two lines
   document.getElementById("heads").textContent = heads;
   let added = 0;
   for (const one of document.querySelectorAll(".opener, .right")) {  // they begin on the right
@@ -236,6 +227,18 @@ LEAD = """(steps) => Object.fromEntries(
     one.style.setProperty("--steps", steps[one.id] ?? steps.all);
     return [one.id, one.offsetHeight];
   }))"""
+# Notes that a sheet would cut off, or that would stand on the next, stand higher: beside the first
+# two lines of their text at the lowest. A few drafts settle that.
+LIFT = """([sheets, depths, sheet]) => [...document.querySelectorAll("[data-beside]")]
+  .filter((one) => {
+    const { side, beside, lifted = 0 } = one.dataset;
+    const over = sheets[side] > sheets[beside] ? one.offsetHeight - 40
+      : depths[side] + one.offsetHeight - sheet;
+    if (over <= 1 || lifted > 1) return false;
+    one.dataset.lifted = Number(lifted) + 1;
+    one.style.marginTop = `${parseFloat(getComputedStyle(one).marginTop) - over}px`;
+    return true;
+  }).length"""
 # Steps of an example do not begin a sheet that they would not fill: those that do not fit are left
 # to the site. Before that, what has few lines on its last sheet is set closer. `depths` has how far
 # down its last sheet a page ends, in pixels, a few of which rounding takes.
@@ -341,7 +344,6 @@ def _lay_out(tab: Tab, address: str, short: list[str] | None) -> None:
     tab.evaluate(ONE_ROW)
     tab.evaluate(BESIDE)
     tab.evaluate(WIDER)
-    tab.evaluate(BELOW)
     tab.evaluate(NARROW)
     tab.evaluate(OUT, SIDE)
 
@@ -365,10 +367,10 @@ def lead(tab: Tab) -> None:
 
 
 def _depths(pdf: Pdf) -> dict[str, float]:
-    """Return how far down its sheet each page ends, in pixels."""
+    """Return how far down its sheet each place is, in pixels."""
     heights = {str(name)[1:]: float(place[3]) for name, place in pdf.Root.Dests.items()}
     top = max(heights.values())
-    return {one: (top - high) * 4 / 3 for one, high in heights.items() if one.startswith(END)}
+    return {one: (top - high) * 4 / 3 for one, high in heights.items()}
 
 
 def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:
@@ -378,8 +380,10 @@ def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers])
     tab.evaluate(FILL_IN, [own, numbers[other], running_heads(page, own)])
     with _printed(tab) as pdf:
         found = places(pdf)
-        short = {end: depth for end, depth in _depths(pdf).items() if depth < MOST}
-    if tab.evaluate(CLOSER, [found, short, FEW]):
+        depths = _depths(pdf)
+    ends = {one: depth for one, depth in depths.items() if one.startswith(END) and depth < MOST}
+    closer = tab.evaluate(CLOSER, [found, ends, FEW])
+    if tab.evaluate(LIFT, [found, depths, DEPTH]) or closer:
         return _draft(tab, page, volume, numbers)
     return found
 

@@ -14,9 +14,11 @@ from press.edition.pdf import (
     BESIDE,
     CLOSER,
     CUT,
+    DEPTH,
     FILL_IN,
     FITS,
     GROW,
+    LIFT,
     NARROW,
     OUT,
     SHEET,
@@ -732,7 +734,7 @@ class TestSheets:
         assert parted
         assert any("\n\n" in run.strip() for runs in codes for run in (runs[0], runs[-1]))
         looks = """all => all.map((one) => [
-          one.textContent.trim().split("\\n").length <= 9, getComputedStyle(one).breakInside,
+          one.textContent.trim().split("\\n").length <= 14, getComputedStyle(one).breakInside,
           getComputedStyle(one).orphans, getComputedStyle(one).widows,
           getComputedStyle(one).borderLeftStyle,
           getComputedStyle(one.closest(".cell_input")).borderLeftStyle])"""
@@ -877,16 +879,25 @@ class TestSheets:
         )
         assert len(notes) > 10
         assert all(names[note] == names[text] for note, text in notes)
-        page = browser.new_page()
-        page.set_content(
-            '<style id="heads"></style><div class="notes" data-side="a" data-beside="b" '
-            'style="height: 200px"></div>'
+        depths = sheet.locator("[data-beside]").evaluate_all(
+            "all => all.map((one) => [one.dataset.side, one.offsetHeight])"
         )
+        top = max(float(place[3]) for place in pdf.Root.Dests.values())
+        for name, high in depths:
+            assert (top - float(pdf.Root.Dests[f"/{name}"][3])) * 4 / 3 + high <= DEPTH + 2
+        page = browser.new_page()
         margins = []
-        for sheet_of_note in (3, 4, 3):
-            page.evaluate(FILL_IN, [{"a": sheet_of_note, "b": 3}, {}, ""])
-            margins.append(page.locator(".notes").evaluate("one => one.style.marginTop"))
-        assert margins == ["", "-160px", "-160px"]  # once it is higher, it stays so
+        for sheet_of_note, depth in ((3, 700), (4, 0), (3, 800)):
+            page.set_content(
+                '<div class="notes" data-side="a" data-beside="b" style="height: 200px"></div>'
+            )
+            now = [{"a": sheet_of_note, "b": 3}, {"a": depth}, 952]
+            lifted = [page.evaluate(LIFT, now) for _ in range(3)]
+            margin = page.locator(".notes").evaluate("one => one.style.marginTop")
+            margins.append((lifted, margin))
+        assert margins == [
+            ([0, 0, 0], ""), ([1, 1, 0], "-320px"), ([1, 1, 0], "-96px")
+        ]  # fmt: skip
         page.close()
 
     def test_a_part_of_what_reaches_into_the_margin_has_an_id_of_its_own(self, browser):
@@ -991,21 +1002,16 @@ class TestSheets:
         assert all(gap >= 0 and abs(lower) < 1 for gap, lower, _ in places)
         assert {breaks for *_, breaks in places} == {"auto"}
 
-    def test_how_a_theorem_was_tested_stands_in_the_margin(self, made):
+    def test_how_a_theorem_was_tested_stands_below_it(self, made):
         statements = made[1]["examples"].locator(".statement:has(> aside)")
         places = statements.evaluate_all("""all => all.map((one) => {
-          const [said, beside] = [...one.children].map((x) => x.getBoundingClientRect());
+          const [said, below] = [...one.children].map((x) => x.getBoundingClientRect());
           const last = one.firstElementChild.lastElementChild.getBoundingClientRect();
-          return { below: one.matches(".tested"), out: said.right < beside.left
-            || beside.right < said.left, lower: beside.top - said.top, high: beside.height,
-            under: beside.top - said.bottom, text: said.height, bar: said.bottom - last.bottom };
+          return [below.top - said.bottom, below.right - said.right, said.bottom - last.bottom];
         })""")
-        beside = [one for one in places if not one["below"]]
-        assert len(places) > len(beside) > 20
-        assert all(one["out"] and abs(one["lower"]) < 5 for one in beside)
-        assert all(one["high"] <= one["text"] for one in beside)
-        assert all(one["under"] >= 0 for one in places if one["below"])
-        assert all(0 <= one["bar"] < 5 for one in places)  # the bar ends with the text
+        assert len(places) > 50
+        assert all(under > 0 and abs(right) < 1 for under, right, _ in places)
+        assert all(0 <= bar < 5 for *_, bar in places)  # the bar ends with the text
 
     def test_the_arrays_of_an_example_stand_in_columns(self, made):
         arrays = made[1]["examples"].locator(".example .columns > .array")
