@@ -41,6 +41,7 @@ PAGES = (
     LESSON,
     "concepts/attention-equation.html",
     "beyond/many-heads.html",
+    "beyond/two-layers.html",
     "SA021/index.html",
     "examples/slips.html",
     "examples/generated.html",
@@ -420,10 +421,10 @@ class TestPdf:
     def test_lessons_have_a_number(self, sheet, made):
         numbers = "all => all.map((one) => one.dataset.number)"
         heads = sheet.locator("article.chapter.lesson h1").evaluate_all(numbers)
-        lessons = ["1", "2", "3"]
+        lessons = ["1", "2", "3", "4"]
         assert heads == [None, *lessons]  # the front page has none
         for place in (".toc li li > a:first-child", ".opener li > a:first-child", ".goes-on h1"):
-            assert sheet.locator(place).evaluate_all(numbers)[:3] == lessons
+            assert sheet.locator(place).evaluate_all(numbers)[:4] == lessons
         shown = sheet.locator(".goes-on h1").first.evaluate(
             "one => getComputedStyle(one, '::before').content"
         )
@@ -858,6 +859,7 @@ class TestSheets:
                   getComputedStyle(one).breakInside];
         })""")
         assert len(found) > 20
+        assert sheet.locator(".cell .matrix.out").count() == 0
         for name, at_left, at_right, breaks in found:
             assert (at_left, at_right) == ((False, True) if names[name] % 2 else (True, False))
             assert breaks == "avoid"
