@@ -236,6 +236,11 @@ def _strip(page: Page, below: int) -> None:
         body.getparent().getparent().addnext(E.P(said, {"class": "calls"}))
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
         figure.classes.add("again")
+    _set_in_lines(main)
+
+
+def _set_in_lines(main: Element) -> None:
+    """Set what stands in a line of text, and say formulas as one types them."""
     for fraction in main.xpath(".//math[not(ancestor::div[contains(@class, 'math')])]//mfrac"):
         if _is_plain(fraction):  # on the line, or it reaches into the next
             fraction.tag = "mrow"
@@ -542,18 +547,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             line = E.A(part.name, href=f"#{part.slug}"), _at(part.slug)
             contents.append(E.LI(*line, entries))
         for page in part.pages:
-            address = f"{book.base}/{page.path}".lstrip("/")
-            attributes = {
-                "id": page.slug,
-                "class": _kind(page, part),
-                "style": f"--address: {quoted(address)}",
-                "data-part": part.name or book.title,
-                "data-head": _head(page),
-            }
-            article = E.ARTICLE(*page.main, attributes)
-            for term in article.xpath(".//dl[contains(@class, 'glossary')]/dt[@id]"):
-                name = " ".join(term.text_content().split())
-                term.attrib.update({"data-part": page.title, "data-head": name})
+            article = _article(page, part, book)
             ends.append(f"{END}{page.slug}")
             article.append(E.SPAN(id=ends[-1]))
             if "right" in article.classes:
@@ -595,6 +589,23 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
         ),
         lang="en",
     )
+
+
+def _article(page: Page, part: Part, book: Book) -> Element:
+    """Return a page as it is in a volume, with what stands above its sheets."""
+    address = f"{book.base}/{page.path}".lstrip("/")
+    attributes = {
+        "id": page.slug,
+        "class": _kind(page, part),
+        "style": f"--address: {quoted(address)}",
+        "data-part": part.name or book.title,
+        "data-head": _head(page),
+    }
+    article = E.ARTICLE(*page.main, attributes)
+    for term in article.xpath(".//dl[contains(@class, 'glossary')]/dt[@id]"):
+        name = " ".join(term.text_content().split())
+        term.attrib.update({"data-part": page.title, "data-head": name})
+    return article
 
 
 def _legend(volume: str, base: str) -> str:

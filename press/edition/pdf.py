@@ -274,7 +274,7 @@ CLOSER = """([sheets, depths, few]) => {
   }).length;
 }"""
 SIDE = "side:"  # before the number of what reaches into the margin
-STEPS = range(-2, 5)  # of the leading
+STEPS = range(-2, 6)  # of the leading
 DEPTH = 952  # pixels of a sheet within the margins; below FEW it has few lines, and below MOST it
 FEW, MOST = 270, 700  # would be better without the steps of an example
 Numbers = dict[str, int]  # of the sheet that has an id
@@ -360,7 +360,7 @@ def lead(tab: Tab) -> None:
             sheets, depths = places(pdf), _depths(pdf)
         for name, height in heights.items():
             end = f"{END}{name}"
-            short = max(0.0, 2 * (FEW - depths[end])) if sheets[end] > sheets[name] else 0.0
+            short = max(0.0, 4 * (FEW - depths[end])) if sheets[end] > sheets[name] else 0.0
             over = (sheets[end] - sheets[name]) * DEPTH + depths[end] - height
             empty.setdefault(name, {})[steps] = over + short + abs(steps)
     tab.evaluate(LEAD, {name: min(found, key=found.__getitem__) for name, found in empty.items()})
