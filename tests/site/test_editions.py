@@ -1015,6 +1015,18 @@ class TestSheets:
         assert all(under > 0 and abs(right) < 1 for under, right, _ in places)
         assert all(0 <= bar < 5 for *_, bar in places)  # the bar ends with the text
 
+    def test_what_stands_beside_the_name_of_a_statement_does_not_cover_it(self, made):
+        heads = made[1]["examples"].locator(".statement .head:has(.tested > a)")
+        covered = heads.evaluate_all("""all => all.map((one) => {
+          const boxes = (part) => [...one.querySelector(part).getClientRects()];
+          return boxes(".title").some((a) => boxes(".tested > a").some((b) =>
+            a.left < b.right && b.left < a.right && a.top < b.bottom - 4 && b.top < a.bottom - 4));
+        })""")
+        assert len(covered) > 5
+        assert not any(covered)
+        looks = "all => all.map((one) => getComputedStyle(one).display)"
+        assert set(heads.evaluate_all(looks)) == {"block"}
+
     def test_the_arrays_of_an_example_stand_in_columns(self, made):
         arrays = made[1]["examples"].locator(".example .columns > .array")
         found = arrays.evaluate_all("""all => all.map((one) => {
