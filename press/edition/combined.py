@@ -6,7 +6,7 @@ web, unless a page before has the same.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sized
 from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
@@ -40,12 +40,11 @@ MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
 LISTED, DRAWN = 12, 3  # steps of an example, and calls
-TERMS = 5  # of a sum, all of which are shown
 # What takes the width of text and margin, and may part.
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
   | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
   or @class='source' or @class='entries']"""
-LONG, SHOWN = 100, 36  # rows of a table that is data, and those of it on paper
+LONG, SHOWN = 100, 36  # rows of a table: of a longer one, the first
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
@@ -53,7 +52,7 @@ STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # 
 LONGEST_WORD = 20  # letters of code in a line of text
 SHORT, LINE = 280, 70  # letters of a paragraph of four lines at most, and of one
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
-APART = RELATIONS - {"⊙"} | {",", "−"}
+APART = RELATIONS - {"⊙"} | {",", "−"}  # signs that bind less than a/b
 FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
 OTHER = "volume:"  # before a place in the other one
@@ -232,8 +231,7 @@ def _strip(page: Page, below: int) -> None:
         rows = body.findall("tr")
         for row in rows[SHOWN:]:
             body.remove(row)
-        said = f"The first {SHOWN} of {len(rows)}; all are on the site."
-        body.getparent().getparent().addnext(E.P(said, {"class": "calls"}))
+        body.getparent().getparent().addnext(E.P(_cut(SHOWN, rows), {"class": "cut"}))
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
         figure.classes.add("again")
     _set_in_lines(main)
@@ -258,7 +256,7 @@ def _is_plain(fraction: Element) -> bool:
     beside = [fraction.getprevious(), fraction.getnext()]
     return (
         not any(len(part) for part in fraction)
-        and fraction.getparent().tag in ("math", "mrow")
+        and fraction.getparent().tag == "math"
         and all(one is None or (one.tag == "mo" and one.text in APART) for one in beside)
     )
 
@@ -333,8 +331,7 @@ def _arranged(main: Element) -> list[Element]:
         calls = drawn.findall("details")
         if rest := calls[DRAWN:]:
             unwanted += rest
-            said = f"The first {DRAWN} of {len(calls)} calls; all are on the site."
-            calls[0].addprevious(E.P(said, {"class": "calls"}))
+            calls[0].addprevious(E.P(_cut(DRAWN, calls, " calls"), {"class": "cut"}))
     for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays
         tables = part.xpath("div[table[contains(@class, 'numbers')]]")
         for more in tables[1:]:
@@ -356,8 +353,9 @@ def _arranged(main: Element) -> list[Element]:
                 entry.replace(one, line := E.SPAN(one.tail or ""))
             elif one.getprevious() is not None:
                 line.append(one)
-    for line in main.xpath(".//section[@id='steps']//td[last()]//span[not(*)]"):
-        line.text = _shortened(line.text or "")
+    for between in main.find_class("between"):  # terms of a long sum
+        between[:] = []
+        between.text = "…"
     remarks = set()
     for remark in main.xpath(".//section[@id='steps']//td//small"):
         if (said := remark.text_content()) in remarks:
@@ -366,22 +364,14 @@ def _arranged(main: Element) -> list[Element]:
     for lead in main.xpath(".//section[@id='steps']/p"):  # what the heads of the table say
         rows = lead.xpath("..//tbody/tr")
         unwanted += rows[LISTED:]
-        more = f"The first {LISTED} of {len(rows)}; all are on the site."
-        lead.text = more if rows[LISTED:] else ""
+        lead.text = _cut(LISTED, rows) if rows[LISTED:] else ""
         lead.attrib.update({"class": "more", "data-steps": str(len(rows))})
     return unwanted
 
 
-def _shortened(line: str) -> str:
-    """Leave terms out of a long sum, of which three stay."""
-    terms = line.split(" + ")
-    left_out = " + ".join(terms[2:-1])
-    depth = 0
-    for letter in left_out:  # is it all of one sum?
-        depth += (letter == "(") - (letter == ")")
-        if depth < 0:
-            return line
-    return " + ".join([*terms[:2], "…", terms[-1]]) if len(terms) > TERMS and depth == 0 else line
+def _cut(shown: int, all_of_them: Sized, what: str = "") -> str:
+    """Return what is said where paper has the first of many."""
+    return f"The first {shown} of {len(all_of_them)}{what}; all are on the site."
 
 
 def spoken(formula: Element) -> str:

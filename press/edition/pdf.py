@@ -200,7 +200,7 @@ PRINTINGS = 7
 FORGET = "document.body.hidden = true; document.body.offsetHeight; document.body.hidden = false"
 FACES = "Promise.all([...document.fonts].map((face) => face.load())).then(() => null)"
 PDF = {"prefer_css_page_size": True, "print_background": True}
-SHEET = ViewportSize(width=650, height=900)  # CSS pixels within the margins
+SHEET = ViewportSize(width=650, height=952)  # CSS pixels within the margins
 FILL_IN = """([own, other, heads]) => {
   for (const one of document.querySelectorAll(".out"))
     one.classList.toggle("left", own[one.dataset.side] % 2 === 0);
@@ -274,9 +274,8 @@ CLOSER = """([sheets, depths, few]) => {
   }).length;
 }"""
 SIDE = "side:"  # before the number of what reaches into the margin
-STEPS = range(-2, 6)  # of the leading
-DEPTH = 952  # pixels of a sheet within the margins; below FEW it has few lines, and below MOST it
-FEW, MOST = 270, 700  # would be better without the steps of an example
+STEPS = range(-2, 6)  # by how many a lesson may be set closer
+FEW, MOST = 270, 700  # pixels: above that a last sheet has few lines, or might do without steps
 Numbers = dict[str, int]  # of the sheet that has an id
 
 
@@ -307,6 +306,7 @@ def print_book(
                 raise RuntimeError(f"{volume}: numbers of sheets still move {sorted(moved)}")
             describe(pdf, book, str(page.findtext("head/title")))
             lead_to(pdf, edition_of(site, other).name)
+            align(pdf)
             write_outline(pdf, page)
             simplify(pdf)
             yield volume, saved(pdf)
@@ -321,7 +321,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     short: list[str] = []
     if page.find_class("example"):
         _lay_out(tab, address, None)
-        short = tab.evaluate(FITS, DEPTH - 12)  # which rounding may take
+        short = tab.evaluate(FITS, SHEET["height"] - 12)  # which rounding may take
     _lay_out(tab, address, short)
     tab.evaluate(GROW)
     if cut := tab.evaluate(CUT):
@@ -361,7 +361,7 @@ def lead(tab: Tab) -> None:
         for name, height in heights.items():
             end = f"{END}{name}"
             short = max(0.0, 4 * (FEW - depths[end])) if sheets[end] > sheets[name] else 0.0
-            over = (sheets[end] - sheets[name]) * DEPTH + depths[end] - height
+            over = (sheets[end] - sheets[name]) * SHEET["height"] + depths[end] - height
             empty.setdefault(name, {})[steps] = over + short + abs(steps)
     tab.evaluate(LEAD, {name: min(found, key=found.__getitem__) for name, found in empty.items()})
 
@@ -383,7 +383,7 @@ def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers])
         depths = _depths(pdf)
     ends = {one: depth for one, depth in depths.items() if one.startswith(END) and depth < MOST}
     closer = tab.evaluate(CLOSER, [found, ends, FEW])
-    if tab.evaluate(LIFT, [found, depths, DEPTH]) or closer:
+    if tab.evaluate(LIFT, [found, depths, SHEET["height"]]) or closer:
         return _draft(tab, page, volume, numbers)
     return found
 
@@ -427,18 +427,19 @@ def places(pdf: Pdf) -> Numbers:
 
 
 def lead_to(pdf: Pdf, other: str) -> None:
-    """Let links to the other volume lead to the file of this name beside this one.
-
-    Where a link leads is at the left edge of its sheet.
-    """
-    for place in pdf.Root.Dests.values():
-        place[2] = 0
+    """Let links to the other volume lead to the file of this name beside this one."""
     for page in pdf.pages:
         for note in page.get("/Annots", []):
             address = unquote(str(note.A.get("/URI", ""))) if "/A" in note else ""
             if address.startswith(OTHER):
                 place = Name(f"/{address.removeprefix(OTHER)}")
                 note.A = Dictionary(S=Name.GoToR, F=pikepdf.String(other), D=place)
+
+
+def align(pdf: Pdf) -> None:
+    """Let links lead to the left edge of a sheet: a browser counts from what the sheet cuts off."""
+    for place in pdf.Root.Dests.values():
+        place[2] = 0
 
 
 def describe(pdf: Pdf, book: Book, title: str) -> None:

@@ -9,6 +9,7 @@ from derivations.recording import Step
 SUM, PRODUCT, ATOM = range(3)  # how strongly what is written holds together
 
 
+MANY = 5  # terms of a sum, all of which paper shows
 NOT_FULL = 1 / 3  # a number that nobody writes in full, as e to the power of −50
 
 
@@ -77,6 +78,14 @@ def joined(text: str, holds: int, *parts: Text) -> Text:
     )
 
 
+def added(terms: Sequence[str]) -> str:
+    """Write a sum; in a long one, what stands between is marked, for paper leaves it out."""
+    if len(terms) <= MANY:
+        return " + ".join(terms)
+    first, between, last = (" + ".join(part) for part in (terms[:2], terms[2:-1], terms[-1:]))
+    return f'{first} + <span class="between">{between}</span> + {last}'
+
+
 def atom(step: Step, lines: Sequence[str] = (), note: str = "") -> Text:
     """Return the value of a step, as it stands."""
     value = float(step.value)
@@ -90,8 +99,8 @@ def formula(step: Step, parts: Sequence[Text]) -> Text:
     x, y = parts[0], parts[-1]
     match step.operation:
         case "sum":
-            rest = "".join(f" + {one.inside(SUM)}" for one in parts[1:])
-            return joined(f"{x.text}{rest}", SUM if rest else x.holds, *parts)
+            terms = [x.text, *(one.inside(SUM) for one in parts[1:])]
+            return joined(added(terms), SUM if len(terms) > 1 else x.holds, *parts)
         case "dot":
             pairs = [*zip(parts[::2], parts[1::2], strict=True)]
             if len(pairs) > 4:  # what is nothing is left out of a long sum
@@ -100,7 +109,7 @@ def formula(step: Step, parts: Sequence[Text]) -> Text:
             terms = [f"{a.inside()} × {b.inside()}" for a, b in pairs]
             used = [part for pair in pairs for part in pair]
             holds = SUM if len(terms) > 1 else PRODUCT
-            return joined(" + ".join(terms), holds, *used)
+            return joined(added(terms), holds, *used)
         case "subtract":
             return joined(f"{x.text} − {y.inside()}", SUM, x, y)
         case "multiply":

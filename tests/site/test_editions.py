@@ -14,7 +14,6 @@ from press.edition.pdf import (
     BESIDE,
     CLOSER,
     CUT,
-    DEPTH,
     FILL_IN,
     FITS,
     GROW,
@@ -613,13 +612,59 @@ class TestSheets:
         page.close()
 
     def test_a_long_sum_shows_three_of_its_terms(self):
-        for line, shown in (
-            ("0.3 × 2 + 1 + (−0.5) × 2 + 4 + 5 + 6 ≈ 8", "0.3 × 2 + 1 + … + 6 ≈ 8"),
-            ("1 ÷ (1 + 2 + 3 + 4 + 5 + 6)", "1 ÷ (1 + 2 + … + 6)"),
-            ("1 + 2 + 3 + 4 + 5 = 15", "1 + 2 + 3 + 4 + 5 = 15"),
-            ("(1 + 2 + 3) ÷ (1 + 2 + 3 + 4)", "(1 + 2 + 3) ÷ (1 + 2 + 3 + 4)"),
-        ):
-            assert combined._shortened(line) == shown
+        path = "SA107/index.html"
+        entries = ".//section[contains(@id, 'steps')]//td[last()]"
+        book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
+        shown = [one.text_content() for one in book.xpath(entries)]
+        long = page_of_site(path).xpath(f"{entries}[span[@class='between']]")
+        assert any(one.text_content().count(" + ") > 10 for one in long)
+        assert all(one.count(" + ") <= 3 for one in shown)
+        assert any(" + … + " in one for one in shown)
+
+    def test_a_table_of_more_than_a_hundred_rows_shows_the_first(self):
+        path = "examples/precision.html"
+        book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
+        counts = [
+            [len(body.findall("tr")) for body in page.iter("tbody")]
+            for page in (page_of_site(path), book)
+        ]
+        assert [max(one) for one in counts] == [counts[0][1], 36]
+        assert counts[0][1] > 100
+        (told,) = book.find_class("cut")
+        assert told.text == f"The first 36 of {counts[0][1]}; all are on the site."
+
+    def test_no_line_ends_within_the_call_of_an_example(self):
+        path = "reference/other-libraries.html"
+        links = page_of_site(path).find(".//main").find_class("id-link")
+        calls = [one for one in links if re.match(r"-\d", one.tail or "")]
+        book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
+        kept = re.findall("SA\\d{3}\u2060-\u2060\\d", book.text_content())
+        assert len(kept) == len(calls) > 5
+
+    def test_the_reference_is_set_as_a_lesson_unless_it_takes_the_width(self):
+        kinds = dict.fromkeys(("glossary", "slips", "generated"), "chapter")
+        kinds |= {"theorems": "chapter lesson", "misconceptions": "chapter lesson"}
+        paths = [*PAGES, "reference/misconceptions.html"]
+        volumes = [
+            combined.combine(SITE, combined.read(SITE, paths), one) for one in combined.VOLUMES
+        ]
+        found = {
+            one.get("id").split("/")[-1]: one.get("class")
+            for book in volumes
+            for one in book.iter("article")
+            if one.get("id")
+        }
+        assert {name: found[name] for name in kinds} == kinds
+
+    def test_plain_fractions_in_lines_of_text_are_on_the_line(self):
+        path = "causal/perplexity.html"
+        book = combined.combine(SITE, combined.read(SITE, [path]))
+        both = page_of_site(path), book
+        inline = ".//p//math[count(*) = 1]/mfrac[mn[1] = 1 and mn[2] = 4]"
+        assert [len(one.xpath(inline)) > 0 for one in both] == [True, False]
+        assert "1/4" in {one.text_content() for one in book.iter("math")}
+        shown = ".//div[contains(@class, 'math')]//mfrac"
+        assert [len(one.xpath(shown)) for one in both] == [len(book.xpath(shown))] * 2 != [0, 0]
 
     @pytest.mark.parametrize(
         "formula, plain",
@@ -629,6 +674,7 @@ class TestSheets:
             ("<mfrac><mn>1</mn><mn>4</mn></mfrac><mi>n</mi>", False),
             ("<mfrac><mn>1</mn><mn>4</mn></mfrac><mo>(</mo>", False),
             ("<msup><mi>e</mi><mfrac><mn>1</mn><mn>2</mn></mfrac></msup>", False),
+            ("<mi>a</mi><mrow><mfrac><mn>1</mn><mn>2</mn></mfrac></mrow>", False),
             ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>", False),
         ],
     )
@@ -716,7 +762,7 @@ class TestSheets:
         (drawn,) = book.xpath("//section[contains(@id, 'on-one-sheet')]")
         assert len(drawn.findall("details")) == 3
         told = [f"The first 3 of {calls} calls; all are on the site."] if calls > 3 else []
-        assert [one.text for one in drawn.find_class("calls")] == told
+        assert [one.text for one in drawn.find_class("cut")] == told
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
         site = html.document_fromstring((SITE / LESSON).read_text("utf-8"))
@@ -886,7 +932,9 @@ class TestSheets:
         )
         top = max(float(place[3]) for place in pdf.Root.Dests.values())
         for name, high in depths:
-            assert (top - float(pdf.Root.Dests[f"/{name}"][3])) * 4 / 3 + high <= DEPTH + 2
+            assert (top - float(pdf.Root.Dests[f"/{name}"][3])) * 4 / 3 + high <= SHEET[
+                "height"
+            ] + 2
         page = browser.new_page()
         margins = []
         for sheet_of_note, depth in ((3, 700), (4, 0), (3, 800)):
