@@ -17,7 +17,7 @@ NOT_MADE = {("SA055", "uses_of_a_key"): "a count of multiplications: nothing was
 
 def evaluated(text: str) -> float:
     """Compute a line as a reader would."""
-    text = re.sub(r" <small>.*?</small>", "", text)
+    text = re.sub(r" <small>.*?</small>|</?span[^>]*>", "", text)
     text = re.sub(r"([\d.]+) × 10<sup>(.*?)</sup>", r"(\1*10**(\2))", text)
     while "e<sup>" in text:
         text = re.sub(r"e<sup>((?:(?!<sup>).)*?)</sup>", r"exp(\1)", text)
