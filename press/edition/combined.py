@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sized
 from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
+from math import ceil
 from pathlib import Path
 from posixpath import join, normpath
 from typing import Any
@@ -39,12 +40,13 @@ SOLUTIONS = "Solutions"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
 PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
-LISTED, DRAWN = 12, 3  # steps of an example, and calls
+DRAWN = 3  # calls of an example
 # What takes the width of text and margin, and may part.
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
   | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
   or @class='source' or @class='entries']"""
 LONG, SHOWN = 100, 36  # rows of a table: of a longer one, the first
+WIDEST = 13  # cells of a row of a matrix
 LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
@@ -57,6 +59,7 @@ FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
 OTHER = "volume:"  # before a place in the other one
 END = "end:"  # before the id of a page: where it ends
+PART = re.compile(r"\[\d+\]")  # of an array: weights[0]
 SORTED = "reference/glossary.html", "reference/bibliography.html"  # found without a page
 IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
 
@@ -232,9 +235,28 @@ def _strip(page: Page, below: int) -> None:
         for row in rows[SHOWN:]:
             body.remove(row)
         body.getparent().getparent().addnext(E.P(_cut(SHOWN, rows), {"class": "cut"}))
+    for table in main.xpath(f".//table[@class='matrix'][.//tr[count(*) > {WIDEST}]]"):
+        _part(table)
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
         figure.classes.add("again")
     _set_in_lines(main)
+
+
+def _part(matrix: Element) -> None:
+    """Set a matrix of many columns as a few, one below the other."""
+    rows = list(matrix.iter("tr"))
+    names = int(rows[-1][0].tag == "th")  # of the rows
+    columns = len(rows[0]) - names
+    width = ceil(columns / ceil(columns / WIDEST))
+    for start in reversed(range(width, columns, width)):
+        more = deepcopy(matrix)
+        for caption in more.findall("caption"):
+            caption.drop_tree()
+        for row in more.iter("tr"):
+            row[:] = [*row[:names], *row[names + start : names + start + width]]
+        matrix.addnext(more)
+    for row in rows:
+        del row[names + width :]
 
 
 def _set_in_lines(main: Element) -> None:
@@ -347,6 +369,16 @@ def _arranged(main: Element) -> list[Element]:
         if said in meanings:  # beside a drawing before
             unwanted.append(meaning)
         meanings.add(said)
+    steps: dict[str, list[Element]] = {}
+    for row in main.xpath(".//section[@id='steps']//tbody/tr"):
+        made = row[0].text_content() + row[1].text_content()
+        steps.setdefault(PART.sub("", made), []).append(row)
+    for first, *others in steps.values():  # the parts of an array, made in the same way
+        if others:
+            first[0].append(E.SMALL(f" and {len(others)} like it"))
+        for row in others:
+            row.drop_tree()
+    unwanted += main.xpath(".//section[@id='steps']/p")  # the heads of the table say it
     for entry in main.xpath(".//section[@id='steps']//td[last()]"):  # its lines fill the width
         for one in list(entry):
             if one.tag == "br":
@@ -361,11 +393,6 @@ def _arranged(main: Element) -> list[Element]:
         if (said := remark.text_content()) in remarks:
             unwanted.append(remark)
         remarks.add(said)
-    for lead in main.xpath(".//section[@id='steps']/p"):  # what the heads of the table say
-        rows = lead.xpath("..//tbody/tr")
-        unwanted += rows[LISTED:]
-        lead.text = _cut(LISTED, rows) if rows[LISTED:] else ""
-        lead.attrib.update({"class": "more", "data-steps": str(len(rows))})
     return unwanted
 
 

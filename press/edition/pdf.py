@@ -125,18 +125,9 @@ OUT = """(side) => {
   }
   document.body.append(links);
 }"""
-# Examples that take part of a sheet are larger by a sixth: they are narrower by that, all else is
-# laid out, and then they grow.
-SHORT = """(names) => {
-  for (const one of document.querySelectorAll(".example"))
-    one.classList.toggle("short", names === null || names.includes(one.id));
-}"""
-FITS = """(sheet) => [...document.querySelectorAll(".example")].filter((one) => {
-  const steps = one.querySelector("[id$=steps]")?.offsetHeight ?? 0;
-  return (one.offsetHeight - Math.max(0, steps - 120)) * 7 / 6 < sheet;  // the rest is cut
-}).map((one) => one.id)"""
+# Examples are larger: they are narrower by that, all is laid out, and then they grow.
 GROW = """() => {
-  for (const one of document.querySelectorAll(".short")) one.classList.add("grown");
+  for (const one of document.querySelectorAll(".example")) one.classList.add("grown");
 }"""
 # The arrays of an example stand in ten columns: each takes as many as it needs.
 COLUMNS = """() => {
@@ -163,12 +154,13 @@ BESIDE = """() => {
   const found = [...last].map((drawing) => {
     const article = drawing.closest("article"), left = article.getBoundingClientRect().left;
     const wide = Math.max(...[...drawing.querySelectorAll(".bands > *")].map(right)) - left;
-    return { drawing, article, wide };
+    return { drawing, article, wide, full: drawing.offsetWidth };
   }).filter(({ article, wide }) => wide < article.offsetWidth * 0.65);
-  for (const { drawing, article, wide } of found) {
+  for (const { drawing, article, wide, full } of found) {
     const pair = document.createElement("div");
     pair.className = "pair";
     pair.style.gridTemplateColumns = `${wide}px 1fr`;
+    drawing.style.width = `${full}px`;  // on which its layout depends
     drawing.before(pair);
     pair.append(drawing, said.get(article));
   }
@@ -221,9 +213,9 @@ FILL_IN = """([own, other, heads]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of lessons apart as is given, and return how high each is.
+# Set the lines of chapters apart as is given, and return how high each is.
 LEAD = """(steps) => Object.fromEntries(
-  [...document.querySelectorAll(".chapter.lesson")].map((one) => {
+  [...document.querySelectorAll(".chapter:not(.example, .module)")].map((one) => {
     one.style.setProperty("--steps", steps[one.id] ?? steps.all);
     return [one.id, one.offsetHeight];
   }))"""
@@ -239,43 +231,9 @@ LIFT = """([sheets, depths, sheet]) => [...document.querySelectorAll("[data-besi
     one.style.marginTop = `${parseFloat(getComputedStyle(one).marginTop) - over}px`;
     return true;
   }).length"""
-# Steps of an example do not begin a sheet that they would not fill: those that do not fit are left
-# to the site. Before that, what has few lines on its last sheet is set closer. `depths` has how far
-# down its last sheet a page ends, in pixels, a few of which rounding takes.
-CLOSER = """([sheets, depths, few]) => {
-  const high = (one) => one?.getBoundingClientRect().height ?? 0;
-  const cut = (one, over) => {  // the steps that stay, of two or more, or nothing of the table
-    const steps = one.querySelector("[id$=steps]");
-    const rows = [...(steps?.querySelectorAll("tbody > tr") ?? [])];
-    let left = rows.length;
-    over -= high(steps?.querySelector("thead"));
-    while (over > 4 && left > 0) over -= high(rows[--left]);
-    if (left === rows.length || over > 4 + high(steps.querySelector("h2"))) return false;
-    const told = one.querySelector(".more");
-    const count = told.dataset.steps;
-    if (left > 1) {
-      rows.slice(left).forEach((row) => row.remove());
-      told.textContent = `The first ${left} of ${count}; all are on the site.`;
-    } else {
-      const name = document.createElement("dt"), said = document.createElement("dd");
-      name.textContent = "Steps";
-      said.textContent = `${count}, on the site`;
-      one.querySelector(".record dl > div").append(name, said);
-      steps.remove();
-    }
-    return true;
-  };
-  return Object.entries(depths).filter(([end, depth]) => {
-    const one = document.getElementById(end).parentElement;
-    if (!one.matches(".example") || sheets[end] === sheets[one.id]) return false;
-    if (depth > few || one.matches(".closer, .grown")) return cut(one, depth);
-    one.classList.add("closer");
-    return true;
-  }).length;
-}"""
 SIDE = "side:"  # before the number of what reaches into the margin
-STEPS = range(-2, 6)  # by how many a lesson may be set closer
-FEW, MOST = 270, 700  # pixels: above that a last sheet has few lines, or might do without steps
+STEPS = range(-2, 7)  # by how many a chapter may be set closer
+FEW = 270  # pixels: above that a last sheet has few lines
 Numbers = dict[str, int]  # of the sheet that has an id
 
 
@@ -317,43 +275,33 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     text = html.tostring(page, encoding="unicode", doctype="<!doctype html>")
     draft.write_text(text, encoding="utf-8")
     tab.set_default_timeout(0)
-    address = draft.resolve().as_uri()
-    short: list[str] = []
-    if page.find_class("example"):
-        _lay_out(tab, address, None)
-        short = tab.evaluate(FITS, SHEET["height"] - 12)  # which rounding may take
-    _lay_out(tab, address, short)
-    tab.evaluate(GROW)
-    if cut := tab.evaluate(CUT):
-        raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
-    tab.evaluate(BOXES)
-    if not page.find_class("example"):
-        lead(tab)
-    return tab
-
-
-def _lay_out(tab: Tab, address: str, short: list[str] | None) -> None:
-    """Load a volume, and lay out what depends on widths and heights."""
-    tab.goto(address)
+    tab.goto(draft.resolve().as_uri())
     tab.evaluate(FACES)  # also those of paper alone, which would come between two printings
     tab.set_viewport_size(SHEET)
     tab.emulate_media(media="print")
     tab.evaluate(TALL, SHEET["height"])
-    tab.evaluate(SHORT, short)
     tab.evaluate(COLUMNS)
     tab.evaluate(ONE_ROW)
     tab.evaluate(BESIDE)
     tab.evaluate(WIDER)
     tab.evaluate(NARROW)
     tab.evaluate(OUT, SIDE)
+    tab.evaluate(GROW)
+    if cut := tab.evaluate(CUT):
+        raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
+    tab.evaluate(BOXES)
+    lead(tab)
+    return tab
 
 
 def lead(tab: Tab) -> None:
-    """Give each lesson the leading, of a few, that leaves the least of its sheets empty.
+    """Give each chapter the leading, of a few, that leaves the least of its sheets empty.
 
-    The last sheet of a lesson may be so, unless it has few lines.
+    The last sheet of a chapter may be so, unless it has few lines. Examples have a leading of
+    their own: without them it is sooner done.
     """
     empty: dict[str, dict[int, float]] = {}
+    without = tab.add_style_tag(content=".example { display: none; }")
     for steps in STEPS:
         heights = tab.evaluate(LEAD, {"all": steps})
         with _printed(tab) as pdf:
@@ -363,6 +311,7 @@ def lead(tab: Tab) -> None:
             short = max(0.0, 4 * (FEW - depths[end])) if sheets[end] > sheets[name] else 0.0
             over = (sheets[end] - sheets[name]) * SHEET["height"] + depths[end] - height
             empty.setdefault(name, {})[steps] = over + short + abs(steps)
+    without.evaluate("one => one.remove()")
     tab.evaluate(LEAD, {name: min(found, key=found.__getitem__) for name, found in empty.items()})
 
 
@@ -381,9 +330,7 @@ def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers])
     with _printed(tab) as pdf:
         found = places(pdf)
         depths = _depths(pdf)
-    ends = {one: depth for one, depth in depths.items() if one.startswith(END) and depth < MOST}
-    closer = tab.evaluate(CLOSER, [found, ends, FEW])
-    if tab.evaluate(LIFT, [found, depths, SHEET["height"]]) or closer:
+    if tab.evaluate(LIFT, [found, depths, SHEET["height"]]):
         return _draft(tab, page, volume, numbers)
     return found
 
@@ -391,7 +338,7 @@ def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers])
 def running_heads(page: Element, numbers: Numbers) -> str:
     """Return what stands above each sheet, as counters of sheets: its part, and what is on it.
 
-    A sheet on which something ends and something begins names both.
+    A sheet on which something ends and something begins names both, examples by their numbers.
     """
     marks: dict[int, list[Element]] = {}
     for one in page.xpath("//*[@data-head]"):
@@ -401,9 +348,14 @@ def running_heads(page: Element, numbers: Numbers) -> str:
     last: list[Element] = []
     for sheet in range(1, max(numbers.values(), default=0) + 1):
         found = marks.get(sheet, last)
-        if "goes-on" in found[0].classes or "module" in found[0].classes:
-            found = [*last, *(one for one in found if one not in last)]
-        names = [name for one in found if (name := one.get("data-head"))]
+        ended = [one for one in last if numbers.get(f"{END}{one.get('id')}") == sheet]
+        found = [*ended, *(one for one in found if one not in ended)]
+        several = len(found) > 1
+        names = [
+            name
+            for one in found
+            if (name := one.get("id" if several and "example" in one.classes else "data-head"))
+        ]
         last = found[-1:]
         parts.append(last[0].get("data-part"))
         heads.append(" – ".join(dict.fromkeys([*names[:1], *names[-1:]])))
