@@ -231,6 +231,46 @@ LIFT = """([sheets, depths, sheet]) => [...document.querySelectorAll("[data-besi
     one.style.marginTop = `${parseFloat(getComputedStyle(one).marginTop) - over}px`;
     return true;
   }).length"""
+# What stands in the flow of a lesson has an id, to which a link leads.
+BLOCKS = """() => {
+  const links = Object.assign(document.createElement("p"), { id: "blocks", hidden: true });
+  const blocks = [...document.querySelectorAll(".lesson section > :not(section)")].filter((one) => {
+    const { float, position } = getComputedStyle(one);
+    return one.offsetHeight > 0 && float === "none" && position !== "absolute";
+  });
+  blocks.forEach((one, i) => {
+    one.dataset.block = one.id ||= `block:${i}`;
+    links.append(Object.assign(document.createElement("a"), { href: `#${one.id}` }));
+  });
+  document.body.append(links);
+}"""
+# A sheet of a lesson that is nearly full ends at the foot: what stands on it is moved apart, by up
+# to two thirds of the spaces that are there, but for what stands below a head.
+FLUSH = """([sheets, depths, sheet]) => {
+  const head = "h1, h2, h3, .head, .kicker", found = [];
+  for (const article of document.querySelectorAll(".lesson")) {
+    const blocks = [...article.querySelectorAll("[data-block]")].map((one) => {
+      const { marginTop, marginBottom } = getComputedStyle(one);
+      return { one, above: parseFloat(marginTop), below: parseFloat(marginBottom),
+        high: one.getBoundingClientRect().height,
+        on: sheets[one.dataset.block], depth: depths[one.dataset.block] };
+    });
+    blocks.forEach((last, i) => {
+      const next = blocks[i + 1];
+      if (next?.on !== last.on + 1 || next.depth > 4) return;
+      const apart = blocks.slice(1, i + 1).map((block, k) => ({
+        ...block, space: Math.max(blocks[k].below, block.above), after: blocks[k].one,
+      })).filter(({ on, depth, after }) => on === last.on && depth > 4 && !after.matches(head));
+      const room = sheet - 2 - last.depth - last.high;
+      const all = apart.reduce((sum, { space }) => sum + space, 0);
+      if (room < 2 || room > all * 2 / 3) return;
+      for (const { one, space } of apart) found.push([one, space * (1 + room / all)]);
+    });
+  }
+  for (const [one, space] of found) one.style.marginTop = `${space}px`;
+  document.getElementById("blocks").remove();
+  for (const one of document.querySelectorAll("[id^='block:']")) one.removeAttribute("id");
+}"""
 SIDE = "side:"  # before the number of what reaches into the margin
 STEPS = range(-2, 7)  # by how many a chapter may be set closer
 FEW = 270  # pixels: above that a last sheet has few lines
@@ -251,12 +291,10 @@ def print_book(
         volume: _opened(browser.new_page(), page, folder / f"{volume}.html")
         for volume, page in pages.items()
     }
-    numbers: dict[str, Numbers] = {volume: {} for volume in VOLUMES}
-    for _ in range(PRINTINGS):
-        before = numbers
-        numbers = {one: _draft(tab, pages[one], one, before) for one, tab in tabs.items()}
-        if numbers == before:
-            break
+    numbers = _settled(tabs, pages, {volume: {} for volume in VOLUMES})
+    for tab in tabs.values():
+        flush(tab)
+    numbers = _settled(tabs, pages, numbers)
     for volume, page in pages.items():
         (other,) = VOLUMES.keys() - {volume}
         with _printed(tabs[volume], tagged=True) as pdf:
@@ -315,11 +353,31 @@ def lead(tab: Tab) -> None:
     tab.evaluate(LEAD, {name: min(found, key=found.__getitem__) for name, found in empty.items()})
 
 
+def flush(tab: Tab) -> None:
+    """Let sheets that are nearly full end at the foot."""
+    tab.evaluate(BLOCKS)
+    with _printed(tab) as pdf:
+        sheets, depths = places(pdf), _depths(pdf)
+    tab.evaluate(FLUSH, [sheets, depths, SHEET["height"]])
+
+
 def _depths(pdf: Pdf) -> dict[str, float]:
     """Return how far down its sheet each place is, in pixels."""
     heights = {str(name)[1:]: float(place[3]) for name, place in pdf.Root.Dests.items()}
     top = max(heights.values())
     return {one: (top - high) * 4 / 3 for one, high in heights.items()}
+
+
+def _settled(
+    tabs: Mapping[str, Tab], pages: Mapping[str, Element], numbers: dict[str, Numbers]
+) -> dict[str, Numbers]:
+    """Print drafts until the numbers of sheets in them are those that are found."""
+    for _ in range(PRINTINGS):
+        before = numbers
+        numbers = {one: _draft(tab, pages[one], one, before) for one, tab in tabs.items()}
+        if numbers == before:
+            break
+    return numbers
 
 
 def _draft(tab: Tab, page: Element, volume: str, numbers: Mapping[str, Numbers]) -> Numbers:

@@ -22,6 +22,7 @@ from press.edition.pdf import (
     SIDE,
     TALL,
     WIDER,
+    flush,
     lead,
     places,
     print_book,
@@ -504,6 +505,20 @@ class TestPdf:
         assert sheet.locator(".entries", has_text="causal_mask()").count() == 0
         assert made[1]["examples"].locator(".entries", has_text="causal mask").count() == 0
 
+    def test_a_term_of_many_sheets_has_a_line_for_each_lesson(self):
+        lessons = ["concepts/why-parameters", "causal/masking", "causal/generating"]
+        lessons += ["beyond/learning", "beyond/gradients", "reference/glossary"]
+        paths = [f"{name}.html" for name in lessons]
+        book = combined.combine(SITE, combined.read(SITE, paths))
+        entries = {one.text: one for one in book.xpath("//ul[@class='entries']/li")}
+        many, few = entries["training"], entries["causal mask"]
+        lines = [one.text for one in many.iterfind("ul/li")]
+        assert "1 Parameters, and what training is" in lines
+        assert len(lines) == 5
+        assert [one.get("href") for one in many.iterfind("a")] == ["#term-training"]
+        assert len(few.findall("a")) > 1
+        assert few.find("ul") is None
+
     def test_what_is_of_one_kind_has_a_list_of_its_own(self, second, sheet, made):
         for kind, name in (
             ("authors", "Vaswani, Ashish"),
@@ -702,6 +717,29 @@ class TestSheets:
         assert said.all_text_contents() == ["DOR"] * 3
         columns = said.evaluate_all("all => all.map((one) => getComputedStyle(one).columnCount)")
         assert columns == ["auto", "2", "2"]
+        page.close()
+
+    @pytest.mark.parametrize("room, space", [(20, "30px"), (50, "20px")])
+    def test_a_sheet_that_is_nearly_full_ends_at_the_foot(self, browser, room, space):
+        page = browser.new_page()
+        high = SHEET["height"] - 2 - 180 - room  # below a paragraph, a head and a paragraph
+        parts = [("p", 40), ("h2", 40), ("p", 40), ("figure", high), ("p", 300), ("p", 40)]
+        page.set_content(
+            f"<style>@page {{ size: 600px {SHEET['height']}px; margin: 0; }}"
+            "body { margin: 0; } section > * { margin: 20px 0; break-inside: avoid; }"
+            "p:first-child { margin-top: 0; } span { position: absolute; bottom: 0; }</style>"
+            '<article class="lesson"><section>'
+            + "".join(f"<{tag} style='height: {tall}px'>x</{tag}>" for tag, tall in parts)
+            + "<span>end</span></section></article>"
+        )
+        flush(page)
+        blocks = page.locator("section > *")
+        spaces = blocks.evaluate_all("all => all.map((one) => getComputedStyle(one).marginTop)")
+        assert spaces == ["0px", space, "20px", space, "20px", "20px", "20px"]
+        assert blocks.evaluate_all("all => all.map((one) => one.id)") == 7 * [""]
+        assert page.locator("#blocks").count() == 0
+        with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
+            assert len(pdf.pages) == 2
         page.close()
 
     def test_examples_are_larger_and_as_wide_as_a_sheet(self, browser):
@@ -917,6 +955,10 @@ class TestSheets:
         assert {end for side, end in ends if side} == {end for side, end in ends if not side}
         assert {float(place[2]) for place in pdf.Root.Dests.values()} == {0}
 
+    def test_sheets_that_are_nearly_full_end_at_the_foot(self, sheet):
+        moved = sheet.locator(".lesson section > [style*='margin-top']")
+        assert moved.count() > 10
+
     def test_a_note_stands_on_the_sheet_of_what_it_is_beside(self, browser, sheet, pdf):
         names = places(pdf)
         notes = sheet.locator("[data-beside]").evaluate_all(
@@ -1094,6 +1136,27 @@ class TestSheets:
         breaks = heads.evaluate_all("all => all.map((one) => getComputedStyle(one).breakAfter)")
         assert breaks == ["avoid", "avoid"]
         assert all(over < 1 for _, over in found)
+        rows = arrays.evaluate_all("""all => all.map((one) => [one, ...one.children]
+          .map((part) => Math.round(part.getBoundingClientRect().top)))""")
+        assert all(a[1:] == b[1:] for a in rows for b in rows if a[0] == b[0])  # on one line
+        assert len({row[0] for row in rows}) < len(rows)
+
+    def test_an_example_does_not_begin_at_the_foot(self, browser):
+        page = browser.new_page()
+        sheets = []
+        for room in (300, 100):
+            page.set_content(
+                f"<main><div style='height: {800 - room}px'></div>"
+                "<article class='example'><p class='why'>Shows</p><p>Inputs</p></article></main>"
+            )
+            page.add_style_tag(path=combined.STYLE)
+            page.add_style_tag(
+                content="@page { size: 600px 800px; margin: 0; } body, p { margin: 0; }"
+            )
+            with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
+                sheets.append(len(pdf.pages))
+        assert sheets == [1, 2]
+        page.close()
 
     def test_the_place_of_a_step_stands_beside_its_first_line(self, made):
         entries = made[1]["examples"].locator(".example .steps td:has(> b)")
