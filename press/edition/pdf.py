@@ -231,10 +231,13 @@ LIFT = """([sheets, depths, sheet]) => [...document.querySelectorAll("[data-besi
     one.style.marginTop = `${parseFloat(getComputedStyle(one).marginTop) - over}px`;
     return true;
   }).length"""
-# What stands in the flow of a lesson has an id, to which a link leads.
+# What stands in the flow of a lesson has an id, to which a link leads; so have parts of code and of
+# what it prints, between which a sheet may end.
 BLOCKS = """() => {
   const links = Object.assign(document.createElement("p"), { id: "blocks", hidden: true });
-  const blocks = [...document.querySelectorAll(".lesson section > :not(section)")].filter((one) => {
+  const flow = ".lesson :is(section, .aside) > :not(section, summary)";
+  const parts = ".lesson .cell :is(.run, .cell_output, .arrays > *)";
+  const blocks = [...document.querySelectorAll(`${flow}, ${parts}`)].filter((one) => {
     const { float, position } = getComputedStyle(one);
     return one.offsetHeight > 0 && float === "none" && position !== "absolute";
   });
@@ -244,26 +247,30 @@ BLOCKS = """() => {
   });
   document.body.append(links);
 }"""
-# A sheet of a lesson that is nearly full ends at the foot: what stands on it is moved apart, by up
-# to two thirds of the spaces that are there, but for what stands below a head.
+# A sheet of a lesson that is nearly full ends at the foot: what stands on it is moved apart, by no
+# more than the spaces that are there, but for what stands below a head.
 FLUSH = """([sheets, depths, sheet]) => {
-  const head = "h1, h2, h3, .head, .kicker", found = [];
+  const head = "h1, h2, h3, .head, .kicker, summary", found = [];
   for (const article of document.querySelectorAll(".lesson")) {
     const blocks = [...article.querySelectorAll("[data-block]")].map((one) => {
       const { marginTop, marginBottom } = getComputedStyle(one);
+      const around = one.matches(".aside > :last-child") ? one.parentElement : one;
       return { one, above: parseFloat(marginTop), below: parseFloat(marginBottom),
-        high: one.getBoundingClientRect().height,
+        high: around.getBoundingClientRect().bottom - one.getBoundingClientRect().top,
         on: sheets[one.dataset.block], depth: depths[one.dataset.block] };
     });
+    const flow = blocks.filter(({ one }) => !one.matches(".cell *"));
+    flow.forEach((block, i) => { block.space = Math.max(flow[i - 1]?.below ?? 0, block.above); });
     blocks.forEach((last, i) => {
       const next = blocks[i + 1];
       if (next?.on !== last.on + 1 || next.depth > 4) return;
-      const apart = blocks.slice(1, i + 1).map((block, k) => ({
-        ...block, space: Math.max(blocks[k].below, block.above), after: blocks[k].one,
-      })).filter(({ on, depth, after }) => on === last.on && depth > 4 && !after.matches(head));
-      const room = sheet - 2 - last.depth - last.high;
+      const apart = flow.filter(({ one, on, depth }) =>
+        on === last.on && depth > 4 && !one.previousElementSibling?.matches(head));
+      const feet = blocks.filter(({ on }) => on === last.on)
+        .map(({ depth, high }) => depth + high).filter((foot) => foot < sheet + 1);  // or it parts
+      const room = sheet - 2 - Math.max(...feet);
       const all = apart.reduce((sum, { space }) => sum + space, 0);
-      if (room < 2 || room > all * 2 / 3) return;
+      if (room < 2 || room > all) return;
       for (const { one, space } of apart) found.push([one, space * (1 + room / all)]);
     });
   }
