@@ -1110,6 +1110,9 @@ class TestSheets:
         assert len(places) > 50
         assert all(under > 0 and abs(right) < 1 for under, right, _ in places)
         assert all(0 <= bar < 5 for *_, bar in places)  # the bar ends with the text
+        parts = statements.evaluate_all("""all => all.map((one) => [one, ...one.children]
+          .map((part) => getComputedStyle(part).breakInside).join())""")
+        assert set(parts) == {"auto,avoid,auto"}  # or much of a sheet would be empty
 
     def test_what_stands_beside_the_name_of_a_statement_does_not_cover_it(self, made):
         heads = made[1]["examples"].locator(".statement .head:has(.tested > a)")
@@ -1144,18 +1147,19 @@ class TestSheets:
     def test_an_example_does_not_begin_at_the_foot(self, browser):
         page = browser.new_page()
         sheets = []
-        for room in (300, 100):
+        for room in (420, 100):
             page.set_content(
                 f"<main><div style='height: {800 - room}px'></div>"
-                "<article class='example'><p class='why'>Shows</p><p>Inputs</p></article></main>"
+                "<article class='example' id='a'><section><span></span><div class='card'>SA</div>"
+                "<p class='why'>Shows</p><p>Inputs</p></section></article><a href='#a'></a></main>"
             )
             page.add_style_tag(path=combined.STYLE)
             page.add_style_tag(
                 content="@page { size: 600px 800px; margin: 0; } body, p { margin: 0; }"
             )
             with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
-                sheets.append(len(pdf.pages))
-        assert sheets == [1, 2]
+                sheets.append((len(pdf.pages), places(pdf)["a"]))
+        assert sheets == [(1, 1), (2, 2)]
         page.close()
 
     def test_the_place_of_a_step_stands_beside_its_first_line(self, made):
