@@ -264,8 +264,8 @@ FLUSH = """([sheets, depths, sheet]) => {
     blocks.forEach((last, i) => {
       const next = blocks[i + 1];
       if (next?.on !== last.on + 1 || next.depth > 4) return;
-      const apart = flow.filter(({ one, on, depth }) =>
-        on === last.on && depth > 4 && !one.previousElementSibling?.matches(head));
+      const apart = flow.filter(({ one, on, depth, above }) => on === last.on && depth > 4 &&
+        above >= 0 && !one.previousElementSibling?.matches(head));
       const feet = blocks.filter(({ on }) => on === last.on)
         .map(({ depth, high }) => depth + high).filter((foot) => foot < sheet + 1);  // or it parts
       const room = sheet - 2 - Math.max(...feet);

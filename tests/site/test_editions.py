@@ -722,12 +722,14 @@ class TestSheets:
     @pytest.mark.parametrize("room, space", [(20, "30px"), (50, "20px")])
     def test_a_sheet_that_is_nearly_full_ends_at_the_foot(self, browser, room, space):
         page = browser.new_page()
-        high = SHEET["height"] - 2 - 180 - room  # below a paragraph, a head and a paragraph
-        parts = [("p", 40), ("h2", 40), ("p", 40), ("figure", high), ("p", 300), ("p", 40)]
+        high = SHEET["height"] - 2 - 220 - room  # below all before it
+        parts = [("p", 40), ("div", 30), ("h2", 40), ("p", 40)]
+        parts += [("figure", high), ("p", 300), ("p", 40)]
         page.set_content(
             f"<style>@page {{ size: 600px {SHEET['height']}px; margin: 0; }}"
             "body { margin: 0; } section > * { margin: 20px 0; break-inside: avoid; }"
-            "p:first-child { margin-top: 0; } span { position: absolute; bottom: 0; }</style>"
+            "p:first-child { margin-top: 0; } div { margin-top: -10px; }"
+            "span { position: absolute; bottom: 0; }</style>"
             '<article class="lesson"><section>'
             + "".join(f"<{tag} style='height: {tall}px'>x</{tag}>" for tag, tall in parts)
             + "<span>end</span></section></article>"
@@ -735,8 +737,8 @@ class TestSheets:
         flush(page)
         blocks = page.locator("section > *")
         spaces = blocks.evaluate_all("all => all.map((one) => getComputedStyle(one).marginTop)")
-        assert spaces == ["0px", space, "20px", space, "20px", "20px", "20px"]
-        assert blocks.evaluate_all("all => all.map((one) => one.id)") == 7 * [""]
+        assert spaces == ["0px", "-10px", space, "20px", space, "20px", "20px", "20px"]
+        assert blocks.evaluate_all("all => all.map((one) => one.id)") == 8 * [""]
         assert page.locator("#blocks").count() == 0
         with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
             assert len(pdf.pages) == 2
