@@ -220,17 +220,30 @@ LEAD = """(steps) => Object.fromEntries(
     return [one.id, one.offsetHeight];
   }))"""
 # Notes that a sheet would cut off, or that would stand on the next, stand higher: beside the first
-# two lines of their text at the lowest. A few drafts settle that.
-LIFT = """([sheets, depths, sheet]) => [...document.querySelectorAll("[data-beside]")]
-  .filter((one) => {
-    const { side, beside, lifted = 0 } = one.dataset;
-    const over = sheets[side] > sheets[beside] ? one.offsetHeight - 40
-      : depths[side] + one.offsetHeight - sheet;
-    if (over <= 1 || lifted > 1) return false;
-    one.dataset.lifted = Number(lifted) + 1;
-    one.style.marginTop = `${parseFloat(getComputedStyle(one).marginTop) - over}px`;
-    return true;
-  }).length"""
+# two lines of their text at the lowest. What they would cover stands higher, too; a note that is
+# held down by the one above it comes up with that one. A few drafts settle it.
+LIFT = """([sheets, depths, sheet]) => {
+  const notes = [...document.querySelectorAll("[data-beside]")], gap = 8, high = [];
+  let on, foot, rest;
+  for (const [i, one] of [...notes.entries()].reverse()) {
+    const { side, beside, lifted = 0 } = one.dataset, above = notes[i - 1];
+    const { marginTop } = getComputedStyle(one), top = depths[side];
+    if (sheets[beside] !== on) [on, foot, rest] = [sheets[beside], sheet, 0];
+    const next = sheets[side] > on;
+    const over = next ? one.offsetHeight - 40 : Math.max(rest, top + one.offsetHeight - foot);
+    const lift = over > 1 && lifted < 3 ? over : 0;
+    const held = !next && above && sheets[above.dataset.side] === on && top - parseFloat(marginTop)
+      <= depths[above.dataset.side] + above.offsetHeight
+        + parseFloat(getComputedStyle(above).marginBottom) + 1;
+    [foot, rest] = held ? [sheet, lift] : [next ? sheet : top - lift - gap, 0];
+    if (lift > 0 && !held) high.push([one, parseFloat(marginTop) - lift]);
+  }
+  for (const [one, margin] of high) {
+    one.dataset.lifted = Number(one.dataset.lifted ?? 0) + 1;
+    one.style.marginTop = `${margin}px`;
+  }
+  return high.length;
+}"""
 # What stands in the flow of a lesson has an id, to which a link leads; so have parts of code and of
 # what it prints, between which a sheet may end.
 BLOCKS = """() => {

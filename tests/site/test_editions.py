@@ -968,14 +968,17 @@ class TestSheets:
         )
         assert len(notes) > 10
         assert all(names[note] == names[text] for note, text in notes)
-        depths = sheet.locator("[data-beside]").evaluate_all(
+        sizes = sheet.locator("[data-beside]").evaluate_all(
             "all => all.map((one) => [one.dataset.side, one.offsetHeight])"
         )
         top = max(float(place[3]) for place in pdf.Root.Dests.values())
-        for name, high in depths:
-            assert (top - float(pdf.Root.Dests[f"/{name}"][3])) * 4 / 3 + high <= SHEET[
-                "height"
-            ] + 2
+        tops = [(top - float(pdf.Root.Dests[f"/{name}"][3])) * 4 / 3 for name, _ in sizes]
+        ends = [*(names[name] for name, _ in sizes[1:]), None]
+        for (name, high), above, below, after in zip(
+            sizes, tops, [*tops[1:], 0], ends, strict=True
+        ):
+            foot = below if after == names[name] else SHEET["height"] + 2
+            assert above + high <= foot  # neither cut nor over the next
         page = browser.new_page()
         margins = []
         for sheet_of_note, depth in ((3, 700), (4, 0), (3, 800)):
@@ -983,12 +986,32 @@ class TestSheets:
                 '<div class="notes" data-side="a" data-beside="b" style="height: 200px"></div>'
             )
             now = [{"a": sheet_of_note, "b": 3}, {"a": depth}, 952]
-            lifted = [page.evaluate(LIFT, now) for _ in range(3)]
+            lifted = [page.evaluate(LIFT, now) for _ in range(4)]
             margin = page.locator(".notes").evaluate("one => one.style.marginTop")
             margins.append((lifted, margin))
         assert margins == [
-            ([0, 0, 0], ""), ([1, 1, 0], "-320px"), ([1, 1, 0], "-96px")
+            ([0, 0, 0, 0], ""), ([1, 1, 1, 0], "-480px"), ([1, 1, 1, 0], "-144px")
         ]  # fmt: skip
+        page.close()
+
+    @pytest.mark.parametrize(
+        "apart, margins",  # of two notes of 100 and 200 pixels, the second at the foot, 48 cut off
+        [
+            (200, ["", "-48px"]),
+            (110, ["-46px", "-48px"]),  # which makes way: 8 pixels stay between them
+            (100, ["-48px", ""]),  # which holds the other down
+        ],
+    )
+    def test_a_note_that_is_lifted_does_not_cover_the_one_above(self, browser, apart, margins):
+        page = browser.new_page()
+        page.set_content(
+            '<div data-side="a" data-beside="c" style="height: 100px"></div>'
+            '<div data-side="b" data-beside="d" style="height: 200px"></div>'
+        )
+        sheets = dict.fromkeys("abcd", 3)
+        assert page.evaluate(LIFT, [sheets, {"a": 800 - apart, "b": 800}, 952]) > 0
+        found = page.locator("div").evaluate_all("all => all.map((one) => one.style.marginTop)")
+        assert found == margins
         page.close()
 
     def test_a_part_of_what_reaches_into_the_margin_has_an_id_of_its_own(self, browser):
