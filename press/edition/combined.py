@@ -59,7 +59,6 @@ FORMULA = "formula: "  # before what a drawing of a formula says
 VOLUMES = {"book": ("I", "The book"), "examples": ("II", "Examples and reference")}
 OTHER = "volume:"  # before a place in the other one
 END = "end:"  # before the id of a page: where it ends
-PART = re.compile(r"\[\d+\]")  # of an array: weights[0]
 SORTED = "reference/glossary.html", "reference/bibliography.html"  # found without a page
 IN_THE_BOOK = {f"reference/{name}.html" for name in ("notation", "glossary", "bibliography")}
 
@@ -236,13 +235,13 @@ def _strip(page: Page, below: int) -> None:
             body.remove(row)
         body.getparent().getparent().addnext(E.P(_cut(SHOWN, rows), {"class": "cut"}))
     for table in main.xpath(f".//table[@class='matrix'][.//tr[count(*) > {WIDEST}]]"):
-        _part(table)
+        _set_in_bands(table)
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
         figure.classes.add("again")
     _set_in_lines(main)
 
 
-def _part(matrix: Element) -> None:
+def _set_in_bands(matrix: Element) -> None:
     """Set a matrix of many columns as a few, one below the other."""
     rows = list(matrix.iter("tr"))
     names = int(rows[-1][0].tag == "th")  # of the rows
@@ -252,6 +251,7 @@ def _part(matrix: Element) -> None:
         more = deepcopy(matrix)
         for caption in more.findall("caption"):
             caption.drop_tree()
+        more.insert(0, E.CAPTION("continued"))
         for row in more.iter("tr"):
             row[:] = [*row[:names], *row[names + start : names + start + width]]
         matrix.addnext(more)
@@ -369,13 +369,12 @@ def _arranged(main: Element) -> list[Element]:
         if said in meanings:  # beside a drawing before
             unwanted.append(meaning)
         meanings.add(said)
-    steps: dict[str, list[Element]] = {}
-    for row in main.xpath(".//section[@id='steps']//tbody/tr"):
-        made = row[0].text_content() + row[1].text_content()
-        steps.setdefault(PART.sub("", made), []).append(row)
-    for first, *others in steps.values():  # the parts of an array, made in the same way
+    alike: dict[tuple[str, ...], list[Element]] = {}  # parts of an array, made in the same way
+    for row in main.xpath(".//section[@id='steps']//tbody/tr[@data-of]"):
+        alike.setdefault((row.get("data-of"), *row[1].xpath("text()")), []).append(row)
+    for first, *others in alike.values():
         if others:
-            first[0].append(E.SMALL(f" and {len(others)} like it"))
+            first[0].append(E.SMALL(f"and {len(others)} like it"))
         for row in others:
             row.drop_tree()
     unwanted += main.xpath(".//section[@id='steps']/p")  # the heads of the table say it

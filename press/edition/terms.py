@@ -9,7 +9,6 @@ from lxml.html import builder as E
 Element = Any  # lxml's
 GLOSSARY = "reference/glossary"
 ARTICLE = re.compile(r"^(an?|the) ")  # no word is found under it
-MANY = 5  # sheets of a term: of more, each has a line with its lesson
 # What has a list of its own, by the entry below which it stands on the site.
 LISTS = {"slips": "Slips"} | dict.fromkeys(
     ("theorems", "lemmas", "propositions", "corollaries"), "Statements"
@@ -22,12 +21,8 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
     `at` makes a place for the number of the sheet of an id.
     """
     places, index = dict(terms(chapters[:-1])), chapters[-1]
-    heads = {
-        name: chapter.get("data-head")
-        for chapter in chapters
-        for name in chapter.xpath("descendant-or-self::*/@id")
-    }
-    order = {name: place for place, name in enumerate(heads)}
+    ids = [name for chapter in chapters for name in chapter.xpath("descendant-or-self::*/@id")]
+    order = {name: place for place, name in enumerate(ids)}
     authors: list[Element] = []
     kinds: dict[str, list[Element]] = {}
     for entry in reversed(index.xpath(".//ul[@class='entries']//li")):
@@ -41,18 +36,11 @@ def fill(chapters: Sequence[Element], at: Callable[[str], Element]) -> None:
             authors.insert(0, entry)
         entry.text = entry.attrib.pop("title")
         entry[:] = []
-        is_term = bool(own & places.keys())
-        lessons = E.UL()
         for name in sorted(found, key=order.__getitem__):
             sheet = at(name)
             if name.startswith("term-"):
                 sheet.classes.add("defined")
-                entry.append(sheet)
-            elif is_term and len(found) > MANY:
-                lessons.append(E.LI(heads[name], sheet))
-            else:
-                entry.append(sheet)
-        entry.extend([lessons] if len(lessons) else [])
+            entry.append(sheet)
         if kind := LISTS.get(entry.text):
             kinds.setdefault(kind, []).extend(one for listed in below for one in listed)
             entry.drop_tree()

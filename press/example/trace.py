@@ -41,6 +41,7 @@ class Matrix:
     name: str  # as one would write it: weights, weights[0]
     values: Array
     steps: Array
+    of: str  # what it is all or a part of: weights, scores of weights
     given: str = ""  # the array of the example that it belongs to; none if it is not listed
 
 
@@ -58,7 +59,7 @@ def matrices(data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Iterator[Mat
         for place in np.ndindex(values.shape[:-2]):
             at = "".join(f"[{index}]" for index in place)
             parts = np.atleast_2d(values[place]), np.atleast_2d(steps[place])
-            yield Matrix(f"{name}{at}", *parts, name)
+            yield Matrix(f"{name}{at}", *parts, name, name)
 
 
 def named(name: str) -> str:
@@ -461,8 +462,9 @@ class Trace:
             shape = " × ".join(map(str, matrix.values.shape))
             i, j = self.example_of(name)
             worked = "<br>".join([f"<b>{self.linked(name, i, j)}</b>", *self.lines(name, i, j)])
+            part = f' data-of="{matrix.of}"' if matrix.of != name else ""
             rows.append(
-                f'<tr><th scope="row">{named(name)} <span class="shape">{shape}</span></th>'
+                f'<tr{part}><th scope="row">{named(name)} <span class="shape">{shape}</span></th>'
                 f"<td>{self.rule(name)}</td><td>{worked}</td></tr>"
             )
         if not rows:
@@ -481,7 +483,8 @@ def unlisted(matrix: Matrix, listed: Set[int]) -> Iterator[Matrix]:
     def entered(name: str, steps: list[list[Step]]) -> Iterator[Matrix]:
         if not any(id(step) in listed for row in steps for step in row):
             values = np.array([[float(step.value) for step in row] for row in steps])
-            yield Matrix(f"{name} of {matrix.name}", values, np.array(steps, dtype=object))
+            whole = f"{name} of {matrix.of}"
+            yield Matrix(f"{name} of {matrix.name}", values, np.array(steps, dtype=object), whole)
 
     if all(step.words.label == "share" for step in matrix.steps.flat):
         scores = [
