@@ -47,7 +47,7 @@ WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contai
   or @class='source' or @class='entries']"""
 LONG, SHOWN = 100, 36  # rows of a table: of a longer one, the first
 WIDEST = 13  # cells of a row of a matrix
-LONGEST_CODE, LONGEST_OUTPUT = 7, 13  # lines that stay on one sheet
+LONGEST_CODE, LONGEST_OUTPUT = 12, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
 STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # begins in this line

@@ -138,13 +138,13 @@ COLUMNS = """() => {
     one.parentElement.classList.add("set");
   }
 }"""
-# Derivation, origin and citation of an example stand beside its last Sheet if that is narrow, or
-# else in two columns.
+# Derivation and origin of an example stand beside its last Sheet if that is narrow, or else in two
+# columns.
 BESIDE = """() => {
   const right = (one) => one.getBoundingClientRect().right;
   const said = new Map([...document.querySelectorAll(".example")].map((article) => {
     const all = document.createElement("div");
-    const parts = article.querySelectorAll("[id$=derivation], [id$=origin], .record");
+    const parts = article.querySelectorAll("[id$=derivation], [id$=origin]");
     all.className = "said";
     parts[0].before(all);
     all.append(...parts);
