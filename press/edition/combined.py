@@ -39,7 +39,8 @@ FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
 SOLUTIONS = "Solutions"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
-PASSAGE = "ancestor::*[self::section or self::tr or contains(@class, 'statement')][1]"
+PASSAGE = "ancestor::*[self::p or self::li or self::dd or self::tr or self::figcaption][1]"
+TOLD = "boolean((ancestor::p | ancestor::dd)[not(ancestor::td)])"  # not in a list of examples
 DRAWN = 3  # calls of an example
 # What takes the width of text and margin, and may part.
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
@@ -184,7 +185,7 @@ def _strip(page: Page, below: int) -> None:
         entry.set("title", entry.xpath("string(a[1] | text()[1])").strip())
     for reading in main.xpath(".//section[@id='further-reading']"):
         (head,) = reading.findall("h2")
-        reading.append(E.DIV(*list(head.itersiblings())))  # in columns
+        reading.append(E.DIV(*list(head.itersiblings())))
     for entry in main.xpath(".//dl[contains(@class, 'py')]/dd"):
         _name_beside(entry)
     for statement in main.find_class("statement"):
@@ -456,8 +457,8 @@ def _link(
 ) -> None:
     """Turn links to other pages into links to places on paper; drop those to anything else.
 
-    The first link of a passage to a place says on which sheet that is, unless the place is in the
-    same section, or is found without a number.
+    The first link of a paragraph to a place says on which sheet that is, unless the place is in the
+    same section, or is found without a number: its name, or the head of the sheet, says where.
     """
     said: set[tuple[Element, str]] = set()
     places = {one.get("id"): one for one in page.main.xpath(".//*[@id]")}
@@ -472,14 +473,15 @@ def _link(
         if name := names.get((target, unquote(anchor)), names.get((target, ""))):
             within = target == INDEX or volume_of(target) == volume
             link.set("href", f"#{name}" if within else f"{OTHER}{name}")
-            (section,) = link.xpath(PASSAGE) or [page.main]
+            (passage,) = link.xpath(PASSAGE) or [page.main]
             is_near = target == page.path and (
                 page.is_example or _section(link) is _section(places.get(name))
             )
-            is_found = is_near or target in SORTED or (within and target.startswith("SA"))
-            if page.path != INDEX and not is_found and (section, name) not in said:
+            is_listed = within and target.startswith("SA") and not link.xpath(TOLD)
+            is_found = is_near or is_listed or target in SORTED
+            if page.path != INDEX and not is_found and (passage, name) not in said:
                 link.append(E.SPAN("000", {"class": "at"}))
-            said.add((section, name))
+            said.add((passage, name))
         elif book.base:
             link.set("href", f"{book.base}/{target}{anchor and '#'}{anchor}")
         elif "tested" in link.getparent().classes:

@@ -63,7 +63,7 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
-# The matrices of a Sheet stand in one row, where the first has the names of all: up to an eighth
+# The matrices of a Sheet stand in one row, where the first has the names of all: up to a tenth
 # smaller for it. Of others, the weights begin the second row with what comes of them. First all is
 # measured, then all is changed: each turn from one to the other lays out the volume.
 ONE_ROW = """() => {
@@ -75,7 +75,7 @@ ONE_ROW = """() => {
   for (const { whole } of wide) whole.classList.add("one-row");
   for (const one of wide) one.share = one.bands.clientWidth / one.bands.scrollWidth;
   for (const { whole, bands, last, share } of wide) {
-    if (share >= 7 / 8) {
+    if (share >= 9 / 10) {
       whole.style.zoom = 0.99 * share;  // what is rounded, too
       continue;
     }
@@ -92,14 +92,14 @@ TALL = """(sheet) => {
     shown.offsetHeight > sheet / 6 && shown.parentElement.offsetHeight > sheet * 2 / 5);
   for (const shown of tall) shown.classList.add("tall");
 }"""
-# A table of a lesson that is no higher for it is as wide as the text.
+# A table of a lesson is as wide as the text, unless it is half as high again for it.
 NARROW = """() => {
   const found = [...document.querySelectorAll(".lesson .table")];
   const heights = () => found.map((one) => one.offsetHeight);
   const wide = heights();
   for (const one of found) one.classList.add("narrow");
   const high = heights(), fits = found.map((one) => one.scrollWidth <= one.clientWidth);
-  found.forEach((one, i) => one.classList.toggle("narrow", fits[i] && high[i] <= wide[i]));
+  found.forEach((one, i) => one.classList.toggle("narrow", fits[i] && high[i] <= 1.5 * wide[i]));
 }"""
 # What reaches into the margin of a lesson has an id, and what a note is beside: a link leads there,
 # so the PDF has them.
@@ -129,12 +129,16 @@ OUT = """(side) => {
 GROW = """() => {
   for (const one of document.querySelectorAll(".example")) one.classList.add("grown");
 }"""
-# The arrays of an example stand in ten columns: each takes as many as it needs.
+# The arrays of an example stand in ten columns: each takes as many as it needs. One that is twice
+# as tall as the one before begins a row.
 COLUMNS = """() => {
-  const found = [...document.querySelectorAll(".columns > .array")].map((one) =>
-    [one, Math.ceil(10 * (one.offsetWidth + 12) / (one.parentElement.offsetWidth + 12))]);
-  for (const [one, count] of found) {
-    one.style.gridColumn = `span ${Math.min(count, 10)}`;
+  const found = [...document.querySelectorAll(".columns > .array")].map((one) => {
+    const before = one.previousElementSibling?.offsetHeight ?? Infinity;
+    return [one, one.offsetHeight > 2 * before && one.offsetHeight > 150,
+      Math.ceil(10 * (one.offsetWidth + 12) / (one.parentElement.offsetWidth + 12))];
+  });
+  for (const [one, begins, count] of found) {
+    one.style.gridColumn = `${begins ? 1 : "auto"} / span ${Math.min(count, 10)}`;
     one.parentElement.classList.add("set");
   }
 }"""

@@ -136,7 +136,7 @@ class TestCombined:
         for name, said in (("README", "prints two volumes"), ("CONTRIBUTING", "as two volumes")):
             assert said in (ROOT / f"{name}.md").read_text("utf-8")
 
-    def test_further_reading_has_its_head_beside_its_columns(self, browser):
+    def test_further_reading_has_its_head_beside_it_within_the_text(self, browser):
         read = combined.read(SITE, ["concepts/embeddings.html", "beyond/two-layers.html"])
         page = browser.new_page(viewport=SHEET)
         page.emulate_media(media="print")
@@ -144,14 +144,15 @@ class TestCombined:
         found = page.locator("section[id$=further-reading]").evaluate_all("""all => all.map(
           (one) => [...one.children].filter((part) => !part.matches("span")).map((part) => {
             const { top, left, width } = part.getBoundingClientRect();
-            return [part.tagName, Math.round(top - one.getBoundingClientRect().top), left, width];
+            return [part.tagName, Math.round(top - one.getBoundingClientRect().top), left,
+              left + width - one.closest("article").getBoundingClientRect().right];
           }))""")
         assert len(found) == 2
-        for (head, above, left, _), (columns, top, beside, width) in found:
-            assert (head, columns) == ("H2", "DIV")
+        for (head, above, left, _), (told, top, beside, beyond) in found:
+            assert (head, told) == ("H2", "DIV")
             assert above == top
             assert left < beside
-            assert width > 400
+            assert beyond == 0
         page.close()
 
     def test_it_has_the_headings_of_a_page_and_what_a_page_keeps_of_others_not(self):
@@ -241,6 +242,16 @@ class TestCombined:
         assert near == {False}
         assert True in far
         assert book.xpath("//a[@href='#thm-dot-product-variance'][span[@class='at']]")
+
+    def test_an_example_has_its_sheet_where_it_is_told_of_and_not_in_a_table(self):
+        paths = ["SA009/index.html", "examples/public-bugs.html", "examples/precision.html"]
+        book = combined.combine(SITE, combined.read(SITE, paths), "examples")
+        links = ".//article[starts-with(@id, 'examples/')]//a[@href='#SA009']"
+        found = {
+            (bool(one.xpath("ancestor::table")), bool(one.find_class("at")))
+            for one in book.xpath(links)
+        }
+        assert found == {(True, False), (False, True)}
 
     @pytest.mark.parametrize(
         "example, listed, like",  # six scales, so six parts of scores, weights and output
@@ -486,17 +497,21 @@ class TestPdf:
             assert parts[number - 1] == "Glossary"
             assert heads[number - 1] == f"{found[0]} – {found[-1]}"
 
-    def test_a_reference_names_the_sheet_once_in_a_section(self, pdf, second, sheet, made):
+    def test_a_reference_names_the_sheet_once_in_a_paragraph(self, pdf, second, sheet, made):
         for tab, own, other in (sheet, pdf, second), (made[1]["examples"], second, pdf):
-            links = tab.locator("a:has(> .at)").evaluate_all("""links => links.map((one) =>
-              [one.closest("section").id, one.getAttribute("href"), one.lastChild.textContent])""")
-            assert len({(section, href) for section, href, _ in links}) == len(links) > 0
-            for _, href, number in links:
+            links = tab.locator("a:has(> .at)").evaluate_all("""links => {
+              const all = [...document.querySelectorAll("p, li, dd, tr, figcaption, section")];
+              return links.map((one) =>
+                [all.indexOf(one.closest("p, li, dd, tr, figcaption, section")),
+                 one.getAttribute("href"), one.lastChild.textContent, one.matches("p *, dd *")]);
+            }""")
+            assert len({(passage, href) for passage, href, *_ in links}) == len(links) > 0
+            for _, href, number, is_told in links:
                 volume, name = re.split("#|:", href, maxsplit=1)
                 assert number == str(places(other if volume else own)[name])
                 assert not name.startswith("term-")
-                assert volume or not name.startswith("SA0")
-        assert any(href.startswith("volume:") for _, href, _ in links)
+                assert volume or is_told or not name.startswith("SA0")
+        assert any(href.startswith("volume:") for _, href, *_ in links)
 
     def test_the_index_has_the_chapters_of_a_term_and_what_is_in_its_volume(self, pdf, sheet, made):
         names = places(pdf)
@@ -706,8 +721,10 @@ class TestSheets:
         said = page.locator(".said")
         assert said.all_text_contents() == ["DO"] * 3
         assert page.locator("article > .record").count() == 3  # in a line of its own
-        columns = said.evaluate_all("all => all.map((one) => getComputedStyle(one).columnCount)")
-        assert columns == ["auto", "2", "2"]
+        lefts = """one => [...one.children].map((part) => part.getBoundingClientRect().left)"""
+        aside, *below = [one.evaluate(lefts) for one in said.all()]
+        assert aside[0] == aside[1]
+        assert all(first < second for first, second in below)
         page.close()
 
     @pytest.mark.parametrize("room, space", [(20, "30px"), (50, "20px")])
@@ -909,6 +926,7 @@ class TestSheets:
                 for text in (
                     words.format("a few words"),
                     words.format("several words " * 3),
+                    f"{words.format('a few')}</tr><tr>{words.format('several words ' * 3)}",
                     f"<td style='white-space: nowrap'>{'word' * 12}</td>",
                 )
             )
@@ -917,7 +935,7 @@ class TestSheets:
         tables = page.locator(".table").evaluate_all(
             "all => all.map((one) => one.matches('.narrow'))"
         )
-        assert tables == [True, False, False]
+        assert tables == [True, False, True, False]
         page.close()
 
     def test_the_margin_is_outside_and_the_text_at_the_binding(self, sheet, pdf):
