@@ -186,6 +186,9 @@ def _strip(page: Page, below: int) -> None:
     for reading in main.xpath(".//section[@id='further-reading']"):
         (head,) = reading.findall("h2")
         reading.append(E.DIV(*list(head.itersiblings())))
+    if kinds := main.xpath(".//section[div/article[contains(@class, 'slip')]]"):
+        kinds[0].addprevious(guide := E.DIV({"class": "guide"}))  # in columns
+        guide.extend(kinds)
     for entry in main.xpath(".//dl[contains(@class, 'py')]/dd"):
         _name_beside(entry)
     for statement in main.find_class("statement"):

@@ -12,6 +12,7 @@ from press.build.check_html import check_site
 from press.edition import combined, published
 from press.edition.pdf import (
     BESIDE,
+    COLUMNS,
     CUT,
     FILL_IN,
     GROW,
@@ -154,6 +155,21 @@ class TestCombined:
             assert left < beside
             assert beyond == 0
         page.close()
+
+    def test_the_margin_of_solutions_has_their_names_and_no_notes(self, browser):
+        read = combined.read(SITE, ["analogies/stretching-space.html"])
+        page = browser.new_page(viewport=SHEET)
+        page.emulate_media(media="print")
+        page.set_content(html.tostring(combined.combine(SITE, read), encoding="unicode"))
+        notes = page.locator(".solution .notes")
+        assert notes.count() > 0
+        assert not any(one.is_visible() for one in notes.all())
+        page.close()
+
+    def test_a_table_beside_notes_does_not_wait_for_their_end(self, sheet):
+        clear = "all => all.map((one) => getComputedStyle(one).clear)"
+        assert set(sheet.locator(".table.narrow").evaluate_all(clear)) == {"none"}
+        assert "right" in sheet.locator(".lesson .table:not(.narrow)").evaluate_all(clear)
 
     def test_it_has_the_headings_of_a_page_and_what_a_page_keeps_of_others_not(self):
         book = combined.combine(SITE, combined.read(SITE, PAGES))
@@ -1196,6 +1212,38 @@ class TestSheets:
         assert sheets == [(1, 1), (2, 2)]
         page.close()
 
+    def test_a_step_says_in_a_line_what_comes_of_what_above_its_numbers(self, made):
+        steps = made[1]["examples"].locator(".example .steps")
+        assert not steps.locator("thead").first.is_visible()
+        rows = steps.locator("tbody tr").evaluate_all("""all => all.map((one) => {
+          const [array, made, entry] = [...one.children];
+          const last = [...array.getClientRects()].at(-1);
+          return [made.getClientRects()[0].top - last.top,
+            entry.getBoundingClientRect().top >= made.getBoundingClientRect().bottom - 1,
+            entry.offsetWidth / one.offsetWidth,
+            one.querySelectorAll("td > span").length > 15, getComputedStyle(one).breakInside];
+        })""")
+        assert len(rows) > 5
+        for beside, is_below, width, is_long, breaks in rows:
+            assert abs(beside) < 4
+            assert is_below
+            assert width == 1
+            assert breaks == ("auto" if is_long else "avoid")
+
+    def test_an_array_that_is_tall_begins_a_row(self, browser):
+        page = browser.new_page()
+        arrays = "<div class='array' style='width: 100px; height: {}px'>A</div>"
+        page.set_content(
+            "<style>.columns { width: 600px; display: flex; align-items: start; }</style>"
+            f"<div class='columns'>{''.join(map(arrays.format, (60, 110, 240, 240, 100)))}</div>"
+        )
+        page.evaluate(COLUMNS)
+        begins = page.locator(".array").evaluate_all(
+            "all => all.map((one) => one.style.gridColumnStart)"
+        )
+        assert begins == ["auto", "auto", "1", "auto", "auto"]
+        page.close()
+
     def test_the_place_of_a_step_stands_beside_its_first_line(self, made):
         entries = made[1]["examples"].locator(".example .steps td:has(> b)")
         lines = entries.evaluate_all("""all => all.map((one) => {
@@ -1256,7 +1304,7 @@ class TestSheets:
         assert len(places) > 2
         assert set(map(tuple, places)) == {(4, 1, True, True)}
 
-    def test_slips_stand_in_three_columns_with_their_heads(self, made):
+    def test_slips_stand_in_three_columns_with_their_heads(self, made, second):
         lefts = (
             "all => [...new Set(all.map((one) => Math.round(one.getBoundingClientRect().left)))]"
         )
@@ -1266,6 +1314,8 @@ class TestSheets:
         heads = guide.locator("h2:has(~ .cards)").evaluate_all(lefts)
         assert set(heads) <= set(columns)
         assert len(heads) > 1
+        first = places(second)["slips-roles"]  # not below the table, which would part a card
+        assert first == places(second)["examples/slips"] + 1
 
     def test_the_name_of_an_exercise_stands_beside_its_solution(self, sheet):
         solutions = sheet.locator(".solution")
