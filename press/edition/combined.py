@@ -6,7 +6,7 @@ web, unless a page before has the same.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sized
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
@@ -46,7 +46,6 @@ DRAWN = 3  # calls of an example
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
   | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
   or @class='source' or @class='entries']"""
-LONG, SHOWN = 100, 36  # rows of a table: of a longer one, the first
 WIDEST = 13  # cells of a row of a matrix
 LONGEST_CODE, LONGEST_OUTPUT = 12, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
@@ -233,11 +232,6 @@ def _strip(page: Page, below: int) -> None:
         below_a_head = said.getprevious() is not None and said.getprevious().tag in ("h2", "h3")
         if words.endswith(":") or (below_a_head and len(words) < LINE):
             said.classes.add("leads")  # to what follows
-    for body in main.xpath(f".//tbody[count(tr) > {LONG}]"):
-        rows = body.findall("tr")
-        for row in rows[SHOWN:]:
-            body.remove(row)
-        body.getparent().getparent().addnext(E.P(_cut(SHOWN, rows), {"class": "cut"}))
     for table in main.xpath(f".//table[@class='matrix'][.//tr[count(*) > {WIDEST}]]"):
         _set_in_bands(table)
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
@@ -357,7 +351,8 @@ def _arranged(main: Element) -> list[Element]:
         calls = drawn.findall("details")
         if rest := calls[DRAWN:]:
             unwanted += rest
-            calls[0].addprevious(E.P(_cut(DRAWN, calls, " calls"), {"class": "cut"}))
+            told = f"The first {DRAWN} of {len(calls)} calls; all are on the site."
+            calls[0].addprevious(E.P(told, {"class": "cut"}))
     for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays
         tables = part.xpath("div[table[contains(@class, 'numbers')]]")
         for more in tables[1:]:
@@ -397,11 +392,6 @@ def _arranged(main: Element) -> list[Element]:
             unwanted.append(remark)
         remarks.add(said)
     return unwanted
-
-
-def _cut(shown: int, all_of_them: Sized, what: str = "") -> str:
-    """Return what is said where paper has the first of many."""
-    return f"The first {shown} of {len(all_of_them)}{what}; all are on the site."
 
 
 def spoken(formula: Element) -> str:
