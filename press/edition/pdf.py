@@ -296,7 +296,7 @@ FLUSH = """([sheets, depths, sheet]) => {
   for (const one of document.querySelectorAll("[id^='block:']")) one.removeAttribute("id");
 }"""
 SIDE = "side:"  # before the number of what reaches into the margin
-STEPS = range(-4, 5)  # by how many a chapter may be set closer
+STEPS = range(-2, 3)  # by how many a chapter may be set closer
 FEW = 270  # pixels: above that a last sheet has few lines
 Numbers = dict[str, int]  # of the sheet that has an id
 
