@@ -92,7 +92,7 @@ TALL = """(sheet) => {
     shown.offsetHeight > sheet / 6 && shown.parentElement.offsetHeight > sheet * 2 / 5);
   for (const shown of tall) shown.classList.add("tall");
 }"""
-# A table of a lesson is as wide as the text, unless it is half as high again for it.
+# A table of a lesson is as wide as the text, unless that makes it higher by more than half.
 NARROW = """() => {
   const found = [...document.querySelectorAll(".lesson .table")];
   const heights = () => found.map((one) => one.offsetHeight);

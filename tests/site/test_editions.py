@@ -857,6 +857,37 @@ class TestSheets:
         for place in listed.locator(".at").all():
             assert place.inner_text() == str(names[place.get_attribute("href")[1:]])
 
+    def test_a_table_within_the_text_stays_whole_and_bands_part_between_them(self, sheet):
+        breaks = "all => all.map((one) => getComputedStyle(one).breakInside)"
+        narrow = sheet.locator(".table.narrow:not(:has(tr:nth-child(16)), .arrays *)")
+        assert set(narrow.evaluate_all(breaks)) == {"avoid"}
+        bands = sheet.locator(".tall .arrays > :has(> .matrix + .matrix)")
+        assert set(bands.evaluate_all(breaks)) == {"auto"}
+        assert set(bands.locator(".matrix").evaluate_all(breaks)) == {"avoid"}
+
+    def test_no_link_is_underlined(self, made):
+        lines = "all => all.map((one) => getComputedStyle(one).textDecorationLine)"
+        for sheet in made[1].values():
+            assert set(sheet.locator("a").evaluate_all(lines)) == {"none"}
+
+    def test_a_signature_ends_a_line_between_its_parameters(self, made):
+        places = made[1]["examples"].locator("dl.py > dt wbr")
+        assert places.count() > 0
+        assert not any(one.is_visible() for one in places.all())
+
+    def test_a_call_has_one_line_in_the_list_of_how_sharp_each_is(self, browser):
+        read = combined.read(SITE, ["examples/precision.html"])
+        page = browser.new_page(viewport=SHEET)
+        page.emulate_media(media="print")
+        page.set_content(
+            html.tostring(combined.combine(SITE, read, "examples"), encoding="unicode")
+        )
+        rows = page.locator("table:has(tr:nth-child(40)) tbody tr").evaluate_all("""all =>
+          all.map((one) => one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight))""")
+        assert len(rows) > 100
+        assert max(rows) < 2
+        page.close()
+
     def test_the_bar_beside_a_cell_ends_where_it_may_part(self, sheet):
         color = "all => all.map((one) => getComputedStyle(one).borderLeftColor)"
         cells = "div.cell:not(:has(figure, .sheet, .poster)) .cell_output"
