@@ -18,6 +18,7 @@ from press.edition.pdf import (
     GROW,
     LIFT,
     NARROW,
+    ONE_ROW,
     OUT,
     SHEET,
     SIDE,
@@ -43,6 +44,7 @@ PAGES = (
     "SA021/index.html",
     "examples/slips.html",
     "examples/generated.html",
+    "examples/precision.html",
     "reference/handouts/mask.html",
     "reference/handouts/poster.html",
     "reference/glossary.html",
@@ -857,10 +859,23 @@ class TestSheets:
         for place in listed.locator(".at").all():
             assert place.inner_text() == str(names[place.get_attribute("href")[1:]])
 
-    def test_a_table_within_the_text_stays_whole_and_bands_part_between_them(self, sheet):
+    @pytest.mark.parametrize("rows, breaks", [(7, "avoid"), (15, "avoid"), (16, "auto")])
+    def test_a_table_within_the_text_stays_whole_if_it_is_not_long(self, browser, rows, breaks):
+        row = "<tr><td>1</td></tr>"
+        page = browser.new_page()
+        page.emulate_media(media="print")
+        page.set_content(
+            f"<article class='lesson'><div class='table narrow'><table>{rows * row}"
+            "</table></div></article>"
+        )
+        page.add_style_tag(path=SITE / "_static" / "page.css")
+        page.add_style_tag(path=combined.STYLE)
+        table = page.locator(".table")
+        assert table.evaluate("one => getComputedStyle(one).breakInside") == breaks
+        page.close()
+
+    def test_matrices_in_bands_may_part_between_them(self, sheet):
         breaks = "all => all.map((one) => getComputedStyle(one).breakInside)"
-        narrow = sheet.locator(".table.narrow:not(:has(tr:nth-child(16)), .arrays *)")
-        assert set(narrow.evaluate_all(breaks)) == {"avoid"}
         bands = sheet.locator(".tall .arrays > :has(> .matrix + .matrix)")
         assert set(bands.evaluate_all(breaks)) == {"auto"}
         assert set(bands.locator(".matrix").evaluate_all(breaks)) == {"avoid"}
@@ -871,22 +886,16 @@ class TestSheets:
             assert set(sheet.locator("a").evaluate_all(lines)) == {"none"}
 
     def test_a_signature_ends_a_line_between_its_parameters(self, made):
+        display = "all => all.map((one) => getComputedStyle(one).display)"
         places = made[1]["examples"].locator("dl.py > dt wbr")
-        assert places.count() > 0
-        assert not any(one.is_visible() for one in places.all())
+        assert set(places.evaluate_all(display)) == {"none"}
 
-    def test_a_call_has_one_line_in_the_list_of_how_sharp_each_is(self, browser):
-        read = combined.read(SITE, ["examples/precision.html"])
-        page = browser.new_page(viewport=SHEET)
-        page.emulate_media(media="print")
-        page.set_content(
-            html.tostring(combined.combine(SITE, read, "examples"), encoding="unicode")
-        )
+    def test_a_call_has_one_line_in_the_list_of_how_sharp_each_is(self, made):
+        page = made[1]["examples"].locator("[id='examples/precision']")  # no wider than a sheet
         rows = page.locator("table:has(tr:nth-child(40)) tbody tr").evaluate_all("""all =>
           all.map((one) => one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight))""")
         assert len(rows) > 100
         assert max(rows) < 2
-        page.close()
 
     def test_the_bar_beside_a_cell_ends_where_it_may_part(self, sheet):
         color = "all => all.map((one) => getComputedStyle(one).borderLeftColor)"
@@ -1160,11 +1169,26 @@ class TestSheets:
         scaled = made[1]["book"].locator(".one-row")
         assert scaled.count() > 0
         for whole in scaled.all():
-            assert 7 / 8 < float(whole.evaluate("one => one.style.zoom")) + 0.01 < 1.01
+            assert 9 / 10 <= float(whole.evaluate("one => one.style.zoom")) + 0.01 < 1.01
             assert (
                 whole.locator(".own:visible").count()
                 == whole.locator(".band").first.locator(".own:visible").count()
             )
+
+    @pytest.mark.parametrize("width, is_one_row", [(660, True), (675, False)])
+    def test_a_sheet_is_a_tenth_smaller_at_most_for_one_row(self, browser, width, is_one_row):
+        page = browser.new_page()
+        band = f"<div class='band' style='flex: none; width: {width / 3}px; height: 9px'></div>"
+        page.set_content(
+            "<style>.bands { display: flex; flex-wrap: wrap; width: 600px; }"
+            ".one-row .bands { flex-wrap: nowrap; }</style>"
+            f"<div class='whole'><div class='bands'>{3 * band}</div></div>"
+        )
+        page.evaluate(ONE_ROW)
+        whole = page.locator(".whole")
+        assert whole.evaluate("one => one.matches('.one-row')") == is_one_row
+        assert (whole.evaluate("one => one.style.zoom") != "") == is_one_row
+        page.close()
 
     def test_what_is_said_of_a_function_stands_beside_its_name(self, made):
         names = made[1]["examples"].locator(".field-list > dt")
