@@ -352,7 +352,7 @@ def _arranged(main: Element) -> list[Element]:
         if rest := calls[DRAWN:]:
             unwanted += rest
             told = f"The first {DRAWN} of {len(calls)} calls; all are on the site."
-            calls[0].addprevious(E.P(told, {"class": "cut"}))
+            calls[0].find("summary").append(E.SPAN(told, {"class": "cut"}))
     for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays
         tables = part.xpath("div[table[contains(@class, 'numbers')]]")
         for more in tables[1:]:
