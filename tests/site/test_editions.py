@@ -104,6 +104,24 @@ def sheets(element):
     return found
 
 
+def on_sheets(browser, text):
+    """Print this on sheets of 600 by 800; return the sheet of each id, and how far down it is."""
+    page = browser.new_page()
+    page.set_content(f"<main>{text}</main>")
+    for style in (ROOT / "book/theme/page.css", combined.STYLE):
+        page.add_style_tag(path=style)
+    page.add_style_tag(content="@page { size: 600px 800px; margin: 0; } body { margin: 0; }")
+    page.evaluate("""() => {
+      for (const { id } of document.querySelectorAll("[id]"))
+        document.body.append(Object.assign(document.createElement("a"), { href: `#${id}` }));
+    }""")
+    with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
+        tops = {str(name)[1:]: float(place[3]) for name, place in pdf.Root.Dests.items()}
+        found = {one: (on, 800 - tops[one] * 4 / 3) for one, on in places(pdf).items()}
+    page.close()
+    return found
+
+
 def page_of_site(path):
     return html.parse(SITE / path, html.HTMLParser(encoding="utf-8")).getroot()
 
@@ -1250,22 +1268,37 @@ class TestSheets:
         assert len({row[0] for row in rows}) < len(rows)
 
     def test_an_example_does_not_begin_at_the_foot(self, browser):
-        page = browser.new_page()
-        sheets = []
-        for room in (420, 100):
-            page.set_content(
-                f"<main><div style='height: {800 - room}px'></div>"
-                "<article class='example' id='a'><section><span></span><div class='card'>SA</div>"
-                "<p class='why'>Shows</p><p>Inputs</p></section></article><a href='#a'></a></main>"
+        for room, sheet in ((300, 1), (150, 2)):  # its first arrays need more
+            found = on_sheets(
+                browser,
+                f"<div style='height: {800 - room}px'></div><article class='example' id='a'>"
+                "<section><span></span><div class='card'>SA</div><p class='why'>Shows</p>"
+                "<section><h2>Inputs</h2><div class='columns set' id='b'>"
+                "<section class='array'><div style='height: 150px'></div></section></div></section>"
+                "</section></article>",
             )
-            page.add_style_tag(path=combined.STYLE)
-            page.add_style_tag(
-                content="@page { size: 600px 800px; margin: 0; } body, p { margin: 0; }"
-            )
-            with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
-                sheets.append((len(pdf.pages), places(pdf)["a"]))
-        assert sheets == [(1, 1), (2, 2)]
-        page.close()
+            assert {on for on, _ in found.values()} == {sheet}
+
+    @pytest.mark.parametrize("around", ["{}", "<div class='pair'>{}</div>"])
+    def test_what_follows_a_sheet_in_its_example_fills_the_foot_before_it(self, browser, around):
+        drawn = "<div class='one' id='drawn'><div class='whole' style='height: {}px'></div></div>"
+        row = "<tr id='{}'><th>y</th><td>of x</td><td><b>[0]</b><span>1</span></td></tr>"
+        text = (
+            "<article class='example'><section><div style='height: 500px'></div><section>"
+            f"<h2><span class='unseen'>Sheet</span></h2>{around.format(drawn)}</section>"
+            "<div class='card record' id='record'>Topics</div><section><h2 id='step'>"
+            "Step by step</h2><div class='table'><table class='steps'><tbody>"
+            + "".join(map(row.format, "tuv"))
+            + "</tbody></table></div></section></section></article>"
+            "<article class='example' id='next'><section>SA2</section></article>"
+        )
+        fits, high = (on_sheets(browser, text.format(height)) for height in (100, 400))
+        assert {sheet for sheet, _ in fits.values()} == {1}
+        below = sorted(fits, key=lambda one: fits[one][1])
+        assert below == ["drawn", "record", "step", "t", "u", "v", "next"]
+        assert {one for one, (sheet, _) in high.items() if sheet == 1} == {*"tuv", "record", "step"}
+        assert high["drawn"] == (2, pytest.approx(0, abs=1))
+        assert high["next"] > high["drawn"]
 
     def test_a_step_says_in_a_line_what_comes_of_what_above_its_numbers(self, made):
         steps = made[1]["examples"].locator(".example .steps")
