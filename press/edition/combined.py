@@ -46,7 +46,7 @@ DRAWN = 3  # calls of an example
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
   | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
   or @class='source' or @class='entries']"""
-WIDEST = 13  # cells of a row of a matrix
+WIDEST = 105  # letters of a row of a matrix, with the space beside each cell
 LONGEST_CODE, LONGEST_OUTPUT = 12, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
@@ -232,7 +232,7 @@ def _strip(page: Page, below: int) -> None:
         below_a_head = said.getprevious() is not None and said.getprevious().tag in ("h2", "h3")
         if words.endswith(":") or (below_a_head and len(words) < LINE):
             said.classes.add("leads")  # to what follows
-    for table in main.xpath(f".//table[@class='matrix'][.//tr[count(*) > {WIDEST}]]"):
+    for table in main.xpath(".//table[@class='matrix']"):
         _set_in_bands(table)
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
         figure.classes.add("again")
@@ -240,11 +240,16 @@ def _strip(page: Page, below: int) -> None:
 
 
 def _set_in_bands(matrix: Element) -> None:
-    """Set a matrix of many columns as a few, one below the other."""
+    """Set a matrix of wide rows as a few, one below the other."""
     rows = list(matrix.iter("tr"))
     names = int(rows[-1][0].tag == "th")  # of the rows
     columns = len(rows[0]) - names
-    width = ceil(columns / ceil(columns / WIDEST))
+    level = rows["data-tall" in matrix.attrib :]  # or names of columns stand upright
+    length = sum(
+        2 + max(len(cell.text_content().strip()) for cell in column)
+        for column in zip(*level, strict=True)
+    )
+    width = ceil(columns / ceil(length / WIDEST))
     for start in reversed(range(width, columns, width)):
         more = deepcopy(matrix)
         for caption in more.findall("caption"):
