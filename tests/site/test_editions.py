@@ -895,12 +895,6 @@ class TestSheets:
         assert table.evaluate("one => getComputedStyle(one).breakInside") == breaks
         page.close()
 
-    def test_matrices_in_bands_may_part_between_them(self, sheet):
-        breaks = "all => all.map((one) => getComputedStyle(one).breakInside)"
-        bands = sheet.locator(".tall .arrays > :has(> .matrix + .matrix)")
-        assert set(bands.evaluate_all(breaks)) == {"auto"}
-        assert set(bands.locator(".matrix").evaluate_all(breaks)) == {"avoid"}
-
     def test_no_link_is_underlined(self, made):
         lines = "all => all.map((one) => getComputedStyle(one).textDecorationLine)"
         for sheet in made[1].values():
