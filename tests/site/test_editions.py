@@ -880,13 +880,21 @@ class TestSheets:
         for place in listed.locator(".at").all():
             assert place.inner_text() == str(names[place.get_attribute("href")[1:]])
 
-    @pytest.mark.parametrize("rows, breaks", [(7, "avoid"), (15, "avoid"), (16, "auto")])
-    def test_a_table_within_the_text_stays_whole_if_it_is_not_long(self, browser, rows, breaks):
+    @pytest.mark.parametrize(
+        "rows, path, breaks",
+        [
+            (7, "beyond/learning", "avoid"),
+            (15, "beyond/learning", "avoid"),
+            (16, "beyond/learning", "auto"),
+            (7, "reference/hosting", "auto"),
+        ],
+    )
+    def test_a_table_of_a_lesson_stays_whole_if_it_is_not_long(self, browser, rows, path, breaks):
         row = "<tr><td>1</td></tr>"
         page = browser.new_page()
         page.emulate_media(media="print")
         page.set_content(
-            f"<article class='lesson'><div class='table narrow'><table>{rows * row}"
+            f"<article class='lesson' id='{path}'><div class='table narrow'><table>{rows * row}"
             "</table></div></article>"
         )
         page.add_style_tag(path=SITE / "_static" / "page.css")
@@ -1401,6 +1409,9 @@ class TestSheets:
         assert len(heads) > 1
         first = places(second)["slips-roles"]  # not below the table, which would part a card
         assert first == places(second)["examples/slips"] + 1
+        (end,) = guide.locator("#how-others-test").all()
+        assert end.evaluate("one => one.offsetWidth") == SHEET["width"]
+        assert end.evaluate("one => getComputedStyle(one).columnCount") == "2"
 
     def test_the_name_of_an_exercise_stands_beside_its_solution(self, sheet):
         solutions = sheet.locator(".solution")
