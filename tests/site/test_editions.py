@@ -1286,24 +1286,44 @@ class TestSheets:
 
     @pytest.mark.parametrize("around", ["{}", "<div class='pair'>{}</div>"])
     def test_what_follows_a_sheet_in_its_example_fills_the_foot_before_it(self, browser, around):
-        drawn = "<div class='one' id='drawn'><div class='whole' style='height: {}px'></div></div>"
+        drawn = "<div class='one' id='{}'><div class='whole' style='height: {}px'></div></div>"
         row = "<tr id='{}'><th>y</th><td>of x</td><td><b>[0]</b><span>1</span></td></tr>"
         text = (
-            "<article class='example'><section><div style='height: 500px'></div><section>"
-            f"<h2><span class='unseen'>Sheet</span></h2>{around.format(drawn)}</section>"
+            "<article class='example'><section><p style='height: 400px'>Of</p><section>"
+            "<h2><span class='unseen'>Sheet</span></h2>"
+            + drawn.format("first", 100)
+            + around.format(drawn.format("drawn", "{}"))
+            + "</section>"
             "<div class='card record' id='record'>Topics</div><section><h2 id='step'>"
             "Step by step</h2><div class='table'><table class='steps'><tbody>"
-            + "".join(map(row.format, "tuv"))
+            + "".join(map(row.format, "tu"))
             + "</tbody></table></div></section></section></article>"
             "<article class='example' id='next'><section>SA2</section></article>"
         )
         fits, high = (on_sheets(browser, text.format(height)) for height in (100, 400))
         assert {sheet for sheet, _ in fits.values()} == {1}
         below = sorted(fits, key=lambda one: fits[one][1])
-        assert below == ["drawn", "record", "step", "t", "u", "v", "next"]
-        assert {one for one, (sheet, _) in high.items() if sheet == 1} == {*"tuv", "record", "step"}
+        assert below == ["first", "drawn", "record", "step", "t", "u", "next"]
+        before = {one for one, (sheet, _) in high.items() if sheet == 1}
+        assert before == {"first", "record", "step", "t", "u"}
         assert high["drawn"] == (2, pytest.approx(0, abs=1))
         assert high["next"] > high["drawn"]
+
+    def test_nothing_holds_back_what_goes_before_a_sheet_and_matrices_have_one_size(self, browser):
+        page = browser.new_page()
+        pages = combined.read(SITE, ["SA024/index.html", "SA107/index.html"])
+        book = combined.combine(SITE, pages, "examples")
+        page.set_content(html.tostring(book, encoding="unicode"))
+        page.emulate_media(media="print")
+        for part in ("[id*=on-one-sheet] > h2", ".record", ".steps tbody tr"):
+            breaks = page.locator(f".example {part}").evaluate_all("""all => all.map((one) =>
+              [getComputedStyle(one).breakBefore, getComputedStyle(one).breakAfter].join())""")
+            assert set(breaks) == {"auto,auto"}
+        sizes = "all => all.map((one) => getComputedStyle(one).fontSize)"
+        wide = page.locator(".example .matrix:has(th:nth-child(15))").evaluate_all(sizes)
+        assert wide
+        assert len({*wide, *page.locator(".example .matrix").evaluate_all(sizes)}) == 1
+        page.close()
 
     def test_a_step_says_in_a_line_what_comes_of_what_above_its_numbers(self, made):
         steps = made[1]["examples"].locator(".example .steps")
