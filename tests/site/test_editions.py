@@ -1309,9 +1309,9 @@ class TestSheets:
         assert high["drawn"] == (2, pytest.approx(0, abs=1))
         assert high["next"] > high["drawn"]
 
-    def test_nothing_holds_back_what_goes_before_a_sheet_and_matrices_have_one_size(self, browser):
+    def test_matrices_of_examples_are_legible_and_no_break_is_held_back(self, browser):
         page = browser.new_page()
-        pages = combined.read(SITE, ["SA024/index.html", "SA107/index.html"])
+        pages = combined.read(SITE, ["SA016/index.html", "SA107/index.html"])
         book = combined.combine(SITE, pages, "examples")
         page.set_content(html.tostring(book, encoding="unicode"))
         page.emulate_media(media="print")
@@ -1323,6 +1323,13 @@ class TestSheets:
         wide = page.locator(".example .matrix:has(th:nth-child(15))").evaluate_all(sizes)
         assert wide
         assert len({*wide, *page.locator(".example .matrix").evaluate_all(sizes)}) == 1
+        cells = page.locator(".example .whole td[data-at]")
+        beside = cells.evaluate_all("""all => all.map((one) => {
+          const text = document.createRange();
+          text.selectNodeContents(one);
+          return one.offsetWidth - text.getBoundingClientRect().width;
+        })""")
+        assert min(beside) > 0.8  # or a sign touches the number before it
         page.close()
 
     def test_a_step_says_in_a_line_what_comes_of_what_above_its_numbers(self, made):
