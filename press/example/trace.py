@@ -7,6 +7,7 @@ a table of the steps for the page of the example.
 
 import html
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -230,19 +231,24 @@ class Trace:
         if row[j].words.says:
             return str(row[j].words.says)
         each = [step for step in row if is_copy(step)] if is_copy(row[j]) else [row[j]]
-        said = ", ".join(dict.fromkeys(self.phrase(step, number).text for step in each))
+        phrases = [self.phrase(step, number, before=number).text for step in each]
+        said = ", ".join(dict.fromkeys(phrases))
         if len(re.sub("<.*?>", "", said)) < LONG:
             return said
         before = dict.fromkeys(source for source, *_ in self.names_behind(row[j], number))
         return f"in several steps, of {', '.join(map(named, before))}"
 
-    def phrase(self, step: Step, number: int) -> Text:
-        """Write a step with the names of arrays in place of their entries."""
-        places = [place for place in self.at.get(id(step), ()) if place[0] != number]
+    def phrase(self, step: Step, number: int, before: float = math.inf) -> Text:
+        """Write a step with the names of arrays in place of their entries.
+
+        It is itself of an array that is `before` one, or two arrays would explain each other.
+        """
+        found = self.at.get(id(step), ())
+        places = [place for place in found if place[0] != number and place[0] < before]
         if places:
             return Text(named(self.names[self.nearest(places, number)[0]]))
         if step.operation == "choose":
-            return self.phrase(step.operands[0], number)
+            return self.phrase(step.operands[0], number, before)
         if not step.operands:
             return atom(step)
         rule, arrays = step.words.rule, ""
@@ -273,8 +279,19 @@ class Trace:
         places = self.resolved(steps, number)
         some = next((one for one in steps if one.operation != "constant"), steps[0])
         rows, columns = ({place[axis] for place in places if place} for axis in (1, 2))
+        if not any(places) and all(one.operation == "dot" for one in steps):  # of a product
+            within = [self.resolved([*map(self.shown, one.operands)], number) for one in steps]
+            rows = {left[1] for left, *_ in within if left}
+            columns = {right[2] for _, right, *_ in within if right}
+        elif len(places) == 1 and places[0]:  # one number says nothing of its row or column
+            columns, rows = map(set, map(range, self.known[self.names[places[0][0]]].values.shape))
         turned = len(columns) == 1 < len(rows) if side == 0 else len(rows) == 1 < len(columns)
-        return f"{self.phrase(some, number).inside(ATOM)}{' transposed' * turned}"
+        name = self.phrase(some, number).inside(ATOM)
+        among = [{k for k, *_ in self.at.get(id(one), ()) if k != number} for one in steps]
+        whole = sorted(set.intersection(*among))
+        if whole and name not in {named(self.names[k]) for k in whole}:  # of one row of it
+            name = named(self.names[whole[0]])
+        return f"{name}{' transposed' * turned}"
 
     def shown(self, step: Step) -> Step:
         """Look through copies that the example does not list."""
@@ -459,12 +476,14 @@ class Trace:
         rows = []
         for name in self.made:
             matrix = self.known[name]
+            # Of what is not listed, hidden keys are no part.
             shape = " × ".join(map(str, matrix.values.shape))
+            shape = f' <span class="shape">{shape}</span>' if matrix.given else ""
             i, j = self.example_of(name)
             worked = "<br>".join([f"<b>{self.linked(name, i, j)}</b>", *self.lines(name, i, j)])
             part = f' data-of="{matrix.of}"' if matrix.of != name else ""
             rows.append(
-                f'<tr{part}><th scope="row">{named(name)} <span class="shape">{shape}</span></th>'
+                f'<tr{part}><th scope="row">{named(name)}{shape}</th>'
                 f"<td>{self.rule(name)}</td><td>{worked}</td></tr>"
             )
         if not rows:

@@ -45,9 +45,14 @@ class TestEveryEntry:
         rules = [trace.rule(matrix).strip() for matrix in trace.made]
         assert not [rule for rule in rules if re.search(r"(^|\b(of|times|and|with|in))$", rule)]
 
+    def test_no_two_arrays_explain_each_other(self, name: str) -> None:
+        trace = trace_of(name)
+        rules = {named(matrix): trace.rule(matrix) for matrix in trace.made}
+        assert not [(one, of) for one, of in rules.items() if rules.get(of) == one]
+
     def test_the_lines_hold(self, name: str) -> None:
         trace = trace_of(name)
-        assert all(f"{named(matrix)} <span" in trace.steps() for matrix in trace.made)
+        assert all(f'row">{named(matrix)}' in trace.steps() for matrix in trace.made)
         for matrix in trace.made:
             for i, j in np.ndindex(trace.known[matrix].values.shape):
                 lines = trace.lines(matrix, i, j)
@@ -171,6 +176,23 @@ class TestWhatIsTraced:
         assert trace.rule("weights") == (
             "softmax of each row of <code>scaled_scores</code> under the mask"
         )
+
+    @pytest.mark.parametrize(
+        "example, name, rule",
+        [
+            ("SA028", "scores of weights", "times (embeddings times w_key) transposed ÷ √2"),
+            ("SA057", "scores of weights", "query times key transposed ÷ √1"),  # of width 1
+            ("SA094", "output_late_masked", "times value"),  # of which another array has a row
+        ],
+    )
+    def test_factors_are_named_as_one_multiplies_them(self, example, name, rule) -> None:
+        assert rule in re.sub("<.*?>", "", trace_of(example).rule(name))
+
+    def test_what_is_not_listed_has_no_shape(self) -> None:
+        """Keys that a mask hides are no part of it."""
+        heads = re.findall(r'<th scope="row">(.*?)</th>', trace_of("SA081").steps())
+        assert {" of " in head for head in heads} == {True, False}
+        assert all((" of " in head) is ("shape" not in head) for head in heads)
 
     def test_only_a_mask_that_is_read_the_other_way_hides_where_it_is_true(self) -> None:
         """A mask that is made of two others ends in a "not", too (SA069)."""
