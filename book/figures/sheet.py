@@ -258,10 +258,9 @@ class Sheet(Drawing):
         width = next(self.given[n] for n in ("w_query", "query", "x") if n in self.given).shape[1]
         scale = self.options.get("scale")
         text = "X Xᵀ" if whole else "Q Kᵀ"
-        root = math.isqrt(width)
         by = ""
         if scale is None and width > 1:
-            by = f" ÷ {root}" if root**2 == width else f" ÷ √{width}"
+            by = f" ÷ {root(width)}"
         elif scale is not None and scale != 1:
             by = f" × {scale:g}"
         text += f'<span class="by">{by}</span>'  # a script may scale otherwise
@@ -269,6 +268,11 @@ class Sheet(Drawing):
         return (
             text + (f", cap {cap:g}" if cap else "") + (" + bias" if "bias" in self.given else "")
         )
+
+
+def root(width: int) -> str:
+    """Write what scores of keys of a width are divided by: 2 for 4, √2 for 2."""
+    return f"{whole}" if (whole := math.isqrt(width)) ** 2 == width else f"√{width}"
 
 
 class Heads(Drawing):

@@ -10,8 +10,9 @@ from selfattn_ref.worked_examples import Axis, load
 # Axes whose entries, where they have no names, are called "query 0"; those of others, "0".
 NUMBERED = {
     *("query", "key", "value", "head", "query head", "key/value head"),
-    *("sentence", "position", "block", "variant"),
+    *("sentence", "sequence", "group", "position", "block", "variant"),
 }
+ANY = {"any head", "any query", "any key"}  # one entry for all: called by the name alone
 
 
 def heads(name: str, data: Mapping[str, Any]) -> list[list[str]]:
@@ -23,6 +24,8 @@ def heads(name: str, data: Mapping[str, Any]) -> list[list[str]]:
 
 def heads_of(axis: Axis, size: int) -> list[str]:
     """Return the heads along an axis: words as they are, numbers after the name of the axis."""
+    if axis.name in ANY:
+        return [axis.name] * size
     if axis.labels is None:
         before = f"{axis.name} " if axis.name in NUMBERED else ""
         return [f"{before}{index}" for index in range(size)]

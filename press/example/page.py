@@ -197,6 +197,9 @@ def page(
     """Return what stands on the page of an example, one of those that were found."""
     function, method = data["derivation"]["function"], data["derivation"]["method"]
     tolerance, origin = data["tolerance"], data["provenance"]
+    allowed = f"{tolerance['absolute']:.0e}"
+    if tolerance["relative"]:
+        allowed += f" + {tolerance['relative']:.0e} times the absolute value of the expected one"
     corrects = [paragraph(*prose(curled(origin["corrects"])))] if origin["corrects"] else []
     further = []
     if steps := trace.trace_of(data["id"]).steps():
@@ -228,9 +231,7 @@ def page(
                     "",
                     "",
                     *powers(
-                        "A computed number agrees if it is off by no more than "
-                        f"{tolerance['absolute']:.0e} + {tolerance['relative']:.0e} times "
-                        "the absolute value of the expected one. "
+                        f"A computed number agrees if it is off by no more than {allowed}. "
                         "What a call returns may also be off by what rounding explains."
                     ),
                     classes=["usual"] if tolerance == USUAL else [],

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from docutils import nodes
 
-from book.figures.sheet import LETTERS, MOST, Sheet, tabs
+from book.figures.sheet import LETTERS, MOST, Sheet, root, tabs
 from book.figures.sheet import of_heads as heads_of
 from press.example.axes import heads
 from press.example.data import documents
@@ -103,6 +103,8 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
         drawn += [f'<details class="one"{is_open}>{head}{body}</details>' for body in bodies]
     if not drawn:
         return []
+    if (many := sum(1 for _ in sheets(data))) > FIRST:
+        drawn.append(f'<p class="uses">The first {FIRST} of its {many} sheets are drawn.</p>')
     name = nodes.inline("", "On one sheet", classes=["unseen"])
     return [section("on-one-sheet", [name], raw("".join(drawn)))]
 
@@ -118,8 +120,8 @@ def meanings(call: int, width: int, data: Mapping[str, Any]) -> str:
         f"<dd>{html.escape(curled(array['description']))}</dd>"
         for name, array in described.items()
     ]
-    if "scale" not in given:
-        said.append(f"<dt>÷ √{width}</dt><dd>{WHY_DIVIDE}</dd>")
+    if "scale" not in given and width > 1:
+        said.append(f"<dt>÷ {root(width)}</dt><dd>{WHY_DIVIDE}</dd>")
     return f'<dl class="meanings">{"".join(said)}</dl>'
 
 
@@ -183,15 +185,16 @@ def of_call(call: Call, data: Mapping[str, Any]) -> Iterator[Sheet]:
     said = [f"{n}={x}" for n, x in call.arguments.items() if not isinstance(x, np.ndarray)]
     said += [name for name in ("mask", "bias") if name in call.arguments]
     title = ", ".join([" ".join(labels["rows"]) if words else sizes, *said])
-    leading = max((array.shape[:-2] for array in given.values()), key=len)
-    for place in np.ndindex(leading):
+    most = max((*names, *given.keys() & {"mask", "bias"}), key=lambda n: np.ndim(arguments[n]))
+    for place in np.ndindex(np.shape(arguments[most])[:-2]):
         one = {name: at(array, place) for name, array in given.items()}
         size = len(labels["rows"]), len(labels["columns"])
         for name in ("mask", "bias"):
             if name in one:
                 one[name] = np.broadcast_to(one[name], size)
         which = ", ".join(
-            f"{axis.name} {i}" for axis, i in zip(axes_of(first, data), place, strict=False)
+            f"{axis.name} {i}"
+            for axis, i in zip(axes_of(references[most], data), place, strict=False)
         )
         labels |= {"options": options, "call": call.number, "head": which}
         sheet = Sheet(data["id"], one, title=title, **labels)

@@ -15,7 +15,7 @@ from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from press.example import catalog, data, id_links, tables
+from press.example import catalog, data, id_links, sheets, tables
 from press.example import page as example_page
 from press.site import sources
 from selfattn_ref import __version__ as VERSION
@@ -105,6 +105,12 @@ class TestTables:
             ("SA032", "targets", "", "walks by the bank"),
             ("SA035", "weights", "temperature0.25 temperature1 temperature4", "key0 key1 key2"),
             ("SA037", "embeddings", "money bank grows river flows", "money water unclear"),
+            (
+                "SA081",
+                "mask_of_batch",
+                "anyquery anyquery",
+                " ".join(2 * [f"key{i}" for i in range(7)]),
+            ),
             ("SA054", "w_key_second", AXES, "start river bank flows money"),
             # The names of 18 columns leave no room for their numbers.
             (
@@ -139,6 +145,7 @@ class TestTables:
         [
             ("SA027", "key_heads", "key/value head"),
             ("SA030", "block_weighted", "query"),
+            ("SA105", "query", "sequence"),
             *(("SA041", name, "sentence") for name in ("query", "mask", "weights", "output")),
         ],
     )
@@ -168,6 +175,35 @@ class TestPage:
         for text in said:
             if not re.search(r"\w_\w|[ᵀ√]", text):  # which become formulas and code
                 assert re.sub(r"\W", "", text) in page
+
+    @pytest.mark.parametrize("example_id", ["SA009", "SA026", "SA053"])
+    def test_it_says_what_its_sheets_divide_by_as_they_do(self, example_id):
+        (drawn,) = sheets.section_of(DOCUMENTS[example_id])
+        page = BeautifulSoup(drawn.children[-1].astext(), "lxml")
+        calls = [
+            (
+                {dt.text for dt in call("dt") if dt.text.startswith("÷")},
+                {by.text.strip() for by in call("span", class_="by")} - {""},
+            )
+            for call in page("details", class_="one")
+            if call("dt")
+        ]
+        assert any(said for said, _ in calls)
+        assert all(said == divided for said, divided in calls)
+
+    @pytest.mark.parametrize("example_id", ["SA081", "SA009"])
+    def test_it_says_how_many_of_its_sheets_are_drawn(self, example_id):
+        data = DOCUMENTS[example_id]
+        (drawn,) = sheets.section_of(data)
+        page = BeautifulSoup(drawn.children[-1].astext(), "lxml")
+        many, shown = len([*sheets.sheets(data)]), len(page.find_all(id=re.compile("^sheet")))
+        said = [f"The first {shown} of its {many} sheets are drawn."] if many > shown else []
+        assert [one.text for one in page("p", class_="uses")] == said
+        assert bool(said) is (example_id == "SA081")
+
+    def test_a_sheet_is_named_after_the_axis_that_it_is_a_part_of(self):
+        names = {sheet.head for sheet in sheets.of_example("SA108")}  # one query for both
+        assert names == {"sequence 0", "sequence 1"}
 
     def test_a_source_is_one_that_the_page_of_the_sources_has(self):
         text = (BOOK / "reference" / "sources-and-corrections.md").read_text("utf-8")
