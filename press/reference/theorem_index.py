@@ -77,8 +77,9 @@ class Index:
             entry.append(paragraph(*related, classes=("uses",)))
         if label not in self.searched:
             raise ExtensionError(f"{label}: no test of the form of tests/theorems/statement.py")
-        lines = search_of(self.searched[label])
-        entry.append(paragraph(*with_formulas(" ".join(lines)), classes=("uses",)))
+        for name, text in search_of(self.searched[label]):
+            found = nodes.strong("", name), nodes.Text(" "), *with_formulas(text)
+            entry.append(paragraph(*found, classes=("uses",)))
         letters = sum(len(node.astext()) for node in entry)
         opening = raw(f'<div class="statement" style="--letters: {letters}">')
         return [opening, *entry, raw("</div>")]
@@ -112,19 +113,19 @@ class Index:
         raise ValueError(f"{statement['label']} names no test")
 
 
-def search_of(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the test of a statement found, in sentences with formulas between dollars."""
+def search_of(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what the test of a statement found: a name and a text with formulas between dollars."""
     if needed := [name for name, reason in found["hypotheses"].items() if not reason]:
-        yield f"Needed: {'; '.join(needed)}."
+        yield "Needed", f"{'; '.join(needed)}."
     if reasons := [f"{name} ({why})" for name, why in found["hypotheses"].items() if why]:
-        yield f"Sufficient only: {'; '.join(reasons)}."
+        yield "Sufficient only", f"{'; '.join(reasons)}."
     if refuted := [f"{name} ({near})" for name, near in found["neighbors"].items()]:
-        yield f"Refuted: {'; '.join(refuted)}."
+        yield "Refuted", f"{'; '.join(refuted)}."
     hard = f", {found['hard']} of them chosen because they are hard" if found["hard"] else ""
-    yield f"Tried: {found['cases']:,} cases{hard}."
+    yield "Tried", f"{found['cases']:,} cases{hard}."
     if found["kind"] == "bound":
-        near = f"comes within {100 * (1 - found['largest']):.2g}% of equality"
-        yield f"The bound {near if found['largest'] < 1 - 1e-9 else 'is reached'}."
+        near = f"within {100 * (1 - found['largest']):.2g}% of equality"
+        yield "Bound", f"{near if found['largest'] < 1 - 1e-9 else 'reached'}."
 
 
 def with_formulas(text: str) -> Iterator[nodes.Node]:

@@ -51,13 +51,15 @@ FOUND = {
 
 
 class TestWhatATestHasFound:
-    def test_it_is_said_in_sentences(self):
-        said = " ".join(theorem_index.search_of(FOUND))
-        assert said == (
-            "Needed: $x > 0$. Sufficient only: all alike (the others follow). "
-            "Refuted: $x < 0.9$ (a constant 10 % off). "
-            "Tried: 1,200 cases, 3 of them chosen because they are hard. "
-            "The bound comes within 25% of equality."
-        )
-        shown = nodes.paragraph("", "", *theorem_index.with_formulas(said))
-        assert [formula.astext() for formula in shown.findall(nodes.math)] == ["x > 0", "x < 0.9"]
+    def test_it_is_said_line_by_line(self):
+        said = list(theorem_index.search_of(FOUND))
+        assert said == [
+            ("Needed", "$x > 0$."),
+            ("Sufficient only", "all alike (the others follow)."),
+            ("Refuted", "$x < 0.9$ (a constant 10 % off)."),
+            ("Tried", "1,200 cases, 3 of them chosen because they are hard."),
+            ("Bound", "within 25% of equality."),
+        ]
+        (_, needed), *_ = said
+        shown = nodes.paragraph("", "", *theorem_index.with_formulas(needed))
+        assert [formula.astext() for formula in shown.findall(nodes.math)] == ["x > 0"]
