@@ -183,7 +183,7 @@ def multi_head_attention(
 
     .. math::
 
-       \operatorname{concat}(O_1, \dots, O_H)\, W_O, \qquad
+       \operatorname{concat}(O_0, \dots, O_{H-1})\, W_O, \qquad
        O_h = \operatorname{attention}(X_q W_{Q,h},\; X_{kv} W_{K,g(h)},\; X_{kv} W_{V,g(h)})
 
     where :math:`W_{Q,h}` are the columns of head :math:`h` and

@@ -238,14 +238,15 @@ def streaming_attention_vjp(
 ) -> AttentionGradients:
     r"""Pull a gradient back through attention, block by block.
 
-    With :math:`A` the weights and :math:`O` the output,
+    With :math:`A` the weights, :math:`O` the output and :math:`dX` the gradient with respect to
+    :math:`X`,
 
     .. math::
 
-       \bar V = A^\top \bar O, \qquad
-       \bar S_{ij} = A_{ij} \, \bar O_i \cdot (V_j - O_i), \qquad
-       \bar Q = \tfrac{1}{\sqrt{d_k}} \bar S K, \qquad
-       \bar K = \tfrac{1}{\sqrt{d_k}} \bar S^\top Q
+       dV = A^\top dO, \qquad
+       dS_{ij} = A_{ij} \, dO_i \cdot (V_j - O_i), \qquad
+       dQ = \tfrac{1}{\sqrt{d_k}} \, dS \, K, \qquad
+       dK = \tfrac{1}{\sqrt{d_k}} \, dS^\top Q
 
     Parameters
     ----------
