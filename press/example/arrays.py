@@ -79,7 +79,7 @@ class Table:
         for j, (value, place) in enumerate(zip(self.values[i], self.at[i], strict=True)):
             marks = "" if place == [i, j] else ' data-at="{},{}"'.format(*place)
             marks += " data-open" * (self.is_open and i == j == 0)
-            cells.append(cell(value, brief(value, places), largest, marks))
+            cells.append(cell(value, brief(value, places, largest), largest, marks))
         return "".join(cells)
 
     def html(self) -> str:
@@ -117,10 +117,10 @@ class Piece(NamedTuple):
 Line = list[Piece | str]
 
 
-def brief(value: float, places: int) -> str:
-    """Write a number in the width of a cell: one that would round to 0, by its power of ten."""
-    if 0 < abs(value) < 0.5 / 10**places:
-        return f"{value:.0e}".replace("e-0", "e-").replace("-", "−")
+def brief(value: float, places: int, largest: float) -> str:
+    """Write a number in the width of a cell: by its power of ten if all of its table are small."""
+    if value and largest < 0.5 / 10**places:
+        return f"{value:.1e}".replace("e-0", "e-").replace("-", "−")
     return f"{value:.{places}f}".replace("-", "−") if 0 < abs(value) < 1e6 else shown(value, places)
 
 

@@ -55,6 +55,8 @@ def to_mathml(tex: str, *, display: bool, macros: Mapping[str, str] | None = Non
     made = made.replace("<msqrt>", '<msqrt><mspace height="0.76em" depth="0.08em"></mspace>')
     # TeX parts \right) and a full stop; a printer does not.
     made = re.sub(r' rspace="[^"]*"(>[^<]*</mo>(?:</mrow>)+<m[io][^>]*>[.,;]<)', r"\1", made)
+    # The font has a prime for scripts, and no double one.
+    made = made.replace("<mo>″</mo>", "<mrow><mo>′</mo><mo>′</mo></mrow>")
     made = made.replace("<mi>.</mi>", "<mtext>.</mtext>")  # ends a sentence, and is no name
     math = ET.fromstring(made.replace("&ApplyFunction;", "\N{FUNCTION APPLICATION}"))
     if math.find(".//menclose") is not None:

@@ -16,7 +16,7 @@ from tests.pages.test_captions import figure_of, figures
 # Sentences of captions that say how to read a figure, and nothing about its numbers.
 HOW_TO_READ = {
     "(An arrow is cut at all positions at once.)",
-    "An empty place is a hidden score.",
+    "A dot is a hidden score.",
     "Each line of the grid is ten times the one before.",
     "From words to the next word.",
     "Read the lines as in the figure above.",
