@@ -39,6 +39,10 @@ FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
 SOLUTIONS = "Solutions"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
+NAMED = """.//section[@id and not(@class) and not(contains(@id, 'further-reading'))]
+  /*[1][(self::h2 or self::h3) and not(@id)]"""
+# Before a short number, and within a vector: no line ends there.
+BOUND = re.compile(r"(?<=\w) (?=\d{1,2}(?![\w.]*\d))|(?<=\d,) (?=[−\d., ]*\))")
 PASSAGE = "ancestor::*[self::p or self::li or self::dd or self::tr or self::figcaption][1]"
 TOLD = "boolean((ancestor::p | ancestor::dd)[not(ancestor::td)])"  # not in a list of examples
 DRAWN = 3  # calls of an example
@@ -51,7 +55,7 @@ LONGEST_CODE, LONGEST_OUTPUT = 12, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
 STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # begins in this line
-LONGEST_WORD = 20  # letters of code in a line of text
+LONGEST_WORD, LONGEST_PIECE = 20, 32  # letters of code in a line of text, and between its spaces
 SHORT, LINE = 280, 70  # letters of a paragraph of four lines at most, and of one
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 APART = RELATIONS - {"⊙"} | {",", "−"}  # signs that bind less than a/b
@@ -212,10 +216,12 @@ def _strip(page: Page, below: int) -> None:
         elif not is_output:
             code[:] = [_runs(within)]
     for code in main.xpath(".//code[not(ancestor::pre)]"):
-        if len(code.text_content()) <= LONGEST_WORD:
-            code.classes.add("unbroken")
-            for place in list(code.iter("wbr")):
-                place.drop_tag()
+        limits = (code, LONGEST_WORD), *((one, LONGEST_PIECE) for one in code.find_class("pre"))
+        for one, limit in limits:
+            if len(one.text_content()) <= limit:
+                one.classes.add("unbroken")
+                for place in list(one.iter("wbr")):
+                    place.drop_tag()
     for picture in main.xpath(".//*[contains(@class, 'live')]/*[@class='picture']"):
         drawing = picture.getparent()  # a drawing as any other, with its sentence below
         drawing.attrib.update({"role": "img", "aria-label": picture.get("aria-label")})
@@ -236,6 +242,8 @@ def _strip(page: Page, below: int) -> None:
         _set_in_bands(table)
     for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
         figure.classes.add("again")
+    for figure in main.xpath(".//figure[.//div[@class='tabs'][count(details) > 1]]"):
+        figure.insert(0, figure.find("figcaption"))  # all that it shows may not be on one sheet
     _set_in_lines(main)
 
 
@@ -267,11 +275,18 @@ def _set_in_lines(main: Element) -> None:
     for fraction in main.xpath(".//math[not(ancestor::div[contains(@class, 'math')])]//mfrac"):
         if _is_plain(fraction):  # on the line, or it reaches into the next
             fraction.tag = "mrow"
-            fraction.insert(1, fraction.makeelement("mo"))
+            fraction.insert(1, fraction.makeelement("mo", lspace="0", rspace="0"))
             fraction[1].text = "/"
     for link in main.find_class("id-link"):
-        if re.match(r"-\d", link.tail or ""):  # a call of an example: no line ends there
-            link.tail = f"\u2060-\u2060{link.tail[1:]}"
+        if call := re.match(r"-(\d+)(?!\w)", link.tail or ""):  # of an example: no line ends there
+            link.text = f"{link.text}\u2060-\u2060{call[1]}"
+            link.tail = link.tail[call.end() :]
+    for text in main.xpath(".//p//text()[not(ancestor::math or ancestor::code)]"):
+        holder, bound = text.getparent(), BOUND.sub("\u00a0", text)
+        if text.is_tail:
+            holder.tail = bound
+        else:
+            holder.text = bound
     for formula in main.iter("math"):
         formula.attrib.update({"role": "img", "aria-label": f"{FORMULA}{spoken(formula)}"})
 
@@ -345,6 +360,7 @@ def _arranged(main: Element) -> list[Element]:
     (record,) = main.xpath(".//div[contains(@class, 'record')]")
     unwanted: list[Element] = main.xpath(".//section[@id='test' or @id='slips']")
     unwanted += record.xpath("p")
+    unwanted += main.xpath("section/span[@id and not(node())]")  # a label; links lead to the head
     for name in record.xpath(".//dl[@class='simple']/dt"):
         name.addprevious(line := E.DIV())
         line.extend([name, name.getnext()])
@@ -355,8 +371,8 @@ def _arranged(main: Element) -> list[Element]:
         drawn.getparent().find("section[@id='expected']").addnext(drawn)
         calls = drawn.findall("details")
         if rest := calls[DRAWN:]:
-            unwanted += rest
-            told = f"The first {DRAWN} of {len(calls)} calls; all are on the site."
+            unwanted += [*rest, *drawn.findall("p")]
+            told = f"The first {DRAWN} drawings; the site has {len(rest)} more."
             calls[0].find("summary").append(E.SPAN(told, {"class": "cut"}))
     for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays
         tables = part.xpath("div[table[contains(@class, 'numbers')]]")
@@ -438,7 +454,7 @@ def _rename(book: Book) -> dict[tuple[str, str], str]:
     The first page that has an id keeps it, so that a label has its name: lists of them come later.
     """
     names: dict[tuple[str, str], str] = {}
-    taken: set[str] = set()
+    taken = {"heads", "contents", "cover", *(page.slug for page in book.pages())}
     for page in book.pages():
         names[page.path, ""] = names[page.path, "main"] = page.slug
         for element in page.main.xpath(".//*[@id]"):
@@ -451,7 +467,12 @@ def _rename(book: Book) -> dict[tuple[str, str], str]:
 
 
 def _link(
-    page: Page, site: Path, book: Book, volume: str, names: Mapping[tuple[str, str], str]
+    page: Page,
+    site: Path,
+    book: Book,
+    volume: str,
+    names: Mapping[tuple[str, str], str],
+    titles: Mapping[str, Collection[str]],
 ) -> None:
     """Turn links to other pages into links to places on paper; drop those to anything else.
 
@@ -471,6 +492,8 @@ def _link(
         if name := names.get((target, unquote(anchor)), names.get((target, ""))):
             within = target == INDEX or volume_of(target) == volume
             link.set("href", f"#{name}" if within else f"{OTHER}{name}")
+            if link.text_content() in titles.get(target, ()):
+                link.classes.add("named")
             (passage,) = link.xpath(PASSAGE) or [page.main]
             is_near = target == page.path and (
                 page.is_example or _section(link) is _section(places.get(name))
@@ -534,10 +557,14 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
         for page in part.pages:
             _strip(page, 1 if part.name else 0)
     names = _rename(book)
+    titles = {
+        page.path: {head.text_content() for head in page.main.iter(*HEADINGS)}
+        for page in book.pages()
+    }
     for part in book.parts[:-1]:
         part.pages = [page for page in part.pages if volume_of(page.path) == volume]
     for page in book.pages():
-        _link(page, site, book, volume, names)
+        _link(page, site, book, volume, names, titles)
     lessons = [part for part in book.parts[:-1] if not part.name.startswith("Reference")]
     taught = (page for part in lessons if part.name for page in part.pages)
     for place, page in enumerate(taught if volume == "book" else (), start=1):
@@ -618,6 +645,9 @@ def _article(page: Page, part: Part, book: Book) -> Element:
         "data-head": _head(page),
     }
     article = E.ARTICLE(*page.main, attributes)
+    if not page.is_example:  # a section may begin at a foot, and its head on the next
+        for head in article.xpath(NAMED):
+            head.set("id", head.getparent().attrib.pop("id"))
     for term in article.xpath(".//dl[contains(@class, 'glossary')]/dt[@id]"):
         name = " ".join(term.text_content().split())
         term.attrib.update({"data-part": page.title, "data-head": name})
@@ -704,4 +734,5 @@ def headings(book: Element) -> Iterator[tuple[int, str, str]]:
         is_chapter = article is None or "chapter" in article.classes
         if level <= (3 if is_chapter else 2):
             place = heading.xpath("string(ancestor-or-self::*[@id][1]/@id)")
-            yield level, " ".join(heading.text_content().split()), place
+            text = "".join(heading.xpath(".//text()[not(parent::span[@class='at'])]"))
+            yield level, " ".join(text.split()), place

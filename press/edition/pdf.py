@@ -63,6 +63,8 @@ CUT = """() => {
     .filter((one) => cut(one) && !cut(one.parentElement))
     .map((one) => `${one.closest("article").id}: ${one.textContent.trim().slice(0, 60)}`);
 }"""
+LOST = """() => [...document.querySelectorAll(".at")]
+  .filter((one) => one.textContent === "000").map((one) => one.closest("a").href)"""
 # The matrices of a Sheet stand in one row, where the first has the names of all: up to a tenth
 # smaller for it. Of others, the weights begin the second row with what comes of them. First all is
 # measured, then all is changed: each turn from one to the other lays out the volume.
@@ -217,12 +219,6 @@ FILL_IN = """([own, other, heads]) => {
     numbers.forEach((one, i) => { one.hidden = one.textContent === numbers[i - 1]?.textContent; });
   }
 }"""
-# Set the lines of chapters apart as is given, and return how high each is.
-LEAD = """(steps) => Object.fromEntries(
-  [...document.querySelectorAll(".chapter:not(.example, .module)")].map((one) => {
-    one.style.setProperty("--steps", steps[one.id] ?? steps.all);
-    return [one.id, one.offsetHeight];
-  }))"""
 # Notes that a sheet would cut off, or that would stand on the next, stand higher: beside the first
 # two lines of their text at the lowest. What they would cover stands higher, too; a note that is
 # held down by the one above it comes up with that one. A few drafts settle it.
@@ -295,9 +291,8 @@ FLUSH = """([sheets, depths, sheet]) => {
   document.getElementById("blocks").remove();
   for (const one of document.querySelectorAll("[id^='block:']")) one.removeAttribute("id");
 }"""
+FOOT = 59.6  # points: the margin below the text
 SIDE = "side:"  # before the number of what reaches into the margin
-STEPS = range(-2, 3)  # by how many a chapter may be set closer
-FEW = 270  # pixels: above that a last sheet has few lines
 Numbers = dict[str, int]  # of the sheet that has an id
 
 
@@ -321,12 +316,15 @@ def print_book(
     numbers = _settled(tabs, pages, numbers)
     for volume, page in pages.items():
         (other,) = VOLUMES.keys() - {volume}
+        if lost := tabs[volume].evaluate(LOST):
+            raise RuntimeError("\n".join([f"{volume}: references without a sheet:", *lost]))
         with _printed(tabs[volume], tagged=True) as pdf:
             if moved := dict(places(pdf).items() ^ numbers[volume].items()):
                 raise RuntimeError(f"{volume}: numbers of sheets still move {sorted(moved)}")
             describe(pdf, book, str(page.findtext("head/title")))
             lead_to(pdf, edition_of(site, other).name)
             align(pdf)
+            trim(pdf)
             write_outline(pdf, page)
             simplify(pdf)
             yield volume, saved(pdf)
@@ -352,29 +350,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)
-    lead(tab)
     return tab
-
-
-def lead(tab: Tab) -> None:
-    """Give each chapter the leading, of a few, that leaves the least of its sheets empty.
-
-    The last sheet of a chapter may be so, unless it has few lines. Examples have a leading of
-    their own: without them it is sooner done.
-    """
-    empty: dict[str, dict[int, float]] = {}
-    without = tab.add_style_tag(content=".example { display: none; }")
-    for steps in STEPS:
-        heights = tab.evaluate(LEAD, {"all": steps})
-        with _printed(tab) as pdf:
-            sheets, depths = places(pdf), _depths(pdf)
-        for name, height in heights.items():
-            end = f"{END}{name}"
-            short = max(0.0, 4 * (FEW - depths[end])) if sheets[end] > sheets[name] else 0.0
-            over = (sheets[end] - sheets[name]) * SHEET["height"] + depths[end] - height
-            empty.setdefault(name, {})[steps] = over + short + abs(steps)
-    without.evaluate("one => one.remove()")
-    tab.evaluate(LEAD, {name: min(found, key=found.__getitem__) for name, found in empty.items()})
 
 
 def flush(tab: Tab) -> None:
@@ -474,6 +450,15 @@ def align(pdf: Pdf) -> None:
     """Let links lead to the left edge of a sheet: a browser counts from what the sheet cuts off."""
     for place in pdf.Root.Dests.values():
         place[2] = 0
+
+
+def trim(pdf: Pdf) -> None:
+    """Cut off what shows of the next sheet: a hair of its first line, just below the text."""
+    for page in pdf.pages:
+        _, _, width, height = page.mediabox
+        kept = f"0 {FOOT} {width} {height} re 0 0 {width} {FOOT - 2} re W n"
+        page.contents_add(f"q {kept}\n".encode(), prepend=True)
+        page.contents_add(b"Q")
 
 
 def describe(pdf: Pdf, book: Book, title: str) -> None:

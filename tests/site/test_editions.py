@@ -17,6 +17,7 @@ from press.edition.pdf import (
     FILL_IN,
     GROW,
     LIFT,
+    LOST,
     NARROW,
     ONE_ROW,
     OUT,
@@ -25,7 +26,6 @@ from press.edition.pdf import (
     TALL,
     WIDER,
     flush,
-    lead,
     places,
     print_book,
     running_heads,
@@ -35,6 +35,7 @@ from press.site import moved
 from selfattn_ref import __version__
 
 LESSON = "causal/masking.html"
+CLEAR = "rgba(0, 0, 0, 0)"
 EXAMPLE = "SA020"  # has four numbers among its expected values
 PAGES = (
     LESSON,
@@ -200,6 +201,50 @@ class TestCombined:
         ids = combined.combine(SITE, combined.read(SITE, PAGES)).xpath("//@id")
         assert len(ids) == len(set(ids))
         assert {"exercises", "causal/masking.exercises"} <= set(ids)
+        ids = combined.combine(SITE, combined.read(SITE, ["SA087/index.html"]), "examples")
+        assert len(ids.xpath("//@id")) == len(set(ids.xpath("//@id")))  # it has an array "heads"
+
+    def test_the_head_of_a_section_has_its_id_and_a_label_of_an_example_is_no_place(self):
+        paths = [LESSON, "SA102/index.html"]
+        book, examples = (
+            combined.combine(SITE, combined.read(SITE, paths), one) for one in combined.VOLUMES
+        )
+        kept = book.xpath("//article//section[@id and not(@class)][h2 or h3]/@id")
+        assert [one for one in kept if "further-reading" not in one] == []
+        assert book.xpath("//article//h2/@id")
+        assert not examples.xpath("//*[@id='sa102']")
+
+    def test_a_reference_without_a_sheet_is_found(self, browser):
+        page = browser.new_page()
+        page.set_content('<a href="#a">A<span class="at">000</span></a><a class="at">7</a>')
+        assert [one.rpartition("#")[2] for one in page.evaluate(LOST)] == ["a"]
+        page.close()
+
+    def test_a_title_that_is_a_link_looks_like_one(self, sheet):
+        titles = {page.title for page in combined.read(SITE).pages()}
+        links = sheet.locator(":is(p, li, dd, figcaption) a.named")
+        names = links.evaluate_all("all => all.map((one) => one.firstChild.textContent)")
+        assert set(names) & titles
+        looks = "all => all.map((one) => getComputedStyle(one).fontStyle)"
+        assert set(links.evaluate_all(looks)) == {"italic"}
+
+    @pytest.mark.parametrize(
+        "text, kept",
+        [
+            ("it is word 0. So", "it is word~0. So"),
+            ("Theorem 21 says", "Theorem~21 says"),
+            ("the vector (0, −1, 0.5) and", "the vector (0,~−1,~0.5) and"),
+            ("in 2017, at 0.5 of 10000", "in 2017, at 0.5 of 10000"),
+        ],
+    )
+    def test_no_line_ends_before_a_short_number_or_in_a_vector(self, text, kept):
+        assert combined.BOUND.sub("~", text) == kept
+
+    def test_an_outline_has_no_numbers_of_sheets(self):
+        book = combined.combine(SITE, combined.read(SITE, PAGES), "examples")
+        names = [text for _, text, _ in combined.headings(book)]
+        assert "Why softmax" in names
+        assert not [text for text in names if text.endswith("000")]
 
     def test_each_example_has_a_running_head(self):
         names = ("SA016", "SA017")
@@ -637,24 +682,15 @@ class TestSheets:
         assert [one[:13] for one in page.evaluate(CUT)] == cut
         page.close()
 
-    @pytest.mark.parametrize("lines, sheets, steps", [(49, 1, 0), (51, 1, 1), (63, 2, -1)])
-    def test_a_lesson_has_the_leading_that_fills_its_sheets(self, browser, lines, sheets, steps):
-        page = browser.new_page()
-        ids = "a", "end:a"
-        page.set_content(
-            "<style>@page { size: A4; margin: 22.5mm; } html { font-size: 10pt; }"
-            "body { margin: 0; } p { margin: 0; }"
-            f".chapter {{ line-height: calc(1.42rem - 0.025rem * var(--steps)); }}</style>"
-            '<article class="chapter lesson" id="a" style="position: relative">'
-            f'{lines * "<p>line</p>"}<span id="end:a" style="position: absolute; bottom: 0"></span>'
-            f"</article>{''.join(f'<a hidden href=#{name}></a>' for name in ids)}"
+    def test_lines_are_whole_pixels_apart(self, made):
+        heights = "all => all.map((one) => parseFloat(getComputedStyle(one).lineHeight))"
+        texts = (
+            ".chapter section:not(.poster) > p, .chapter pre, dl.py dd > p, .statement > aside > p"
         )
-        lead(page)
-        chosen = page.locator("#a").evaluate("one => one.style.getPropertyValue('--steps')")
-        with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
-            assert len(pdf.pages) == sheets
-        assert int(chosen) == steps
-        page.close()
+        for sheet in made[1].values():
+            found = sheet.locator(texts).evaluate_all(heights)
+            assert found
+            assert {one % 1 for one in found} == {0}
 
     def test_a_long_sum_shows_three_of_its_terms(self):
         path = "SA107/index.html"
@@ -673,6 +709,9 @@ class TestSheets:
         book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
         kept = re.findall("SA\\d{3}\u2060-\u2060\\d", book.text_content())
         assert len(kept) == len(calls) > 5
+        assert not [
+            one for one in book.find_class("at") if re.match(r"\W*-", one.getparent().tail or "")
+        ]
 
     def test_the_reference_is_set_as_a_lesson_unless_it_takes_the_width(self):
         kinds = dict.fromkeys(("glossary", "slips", "generated"), "chapter")
@@ -820,7 +859,7 @@ class TestSheets:
         book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
         (drawn,) = book.xpath("//section[contains(@id, 'on-one-sheet')]")
         assert len(drawn.findall("details")) == 3
-        told = [f"The first 3 of {calls} calls; all are on the site."] if calls > 3 else []
+        told = [f"The first 3 drawings; the site has {calls - 3} more."] if calls > 3 else []
         assert [one.text for one in drawn.find_class("cut")] == told
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
@@ -920,20 +959,37 @@ class TestSheets:
         assert len(rows) > 100
         assert max(rows) < 2
 
-    def test_the_bar_beside_a_cell_ends_where_it_may_part(self, sheet):
+    def test_a_bar_is_beside_code_and_not_beside_what_it_prints(self, sheet):
         color = "all => all.map((one) => getComputedStyle(one).borderLeftColor)"
-        cells = "div.cell:not(:has(figure, .sheet, .poster)) .cell_output"
-        assert set(sheet.locator(f"{cells}.tall > *").evaluate_all(color)) == {"rgba(0, 0, 0, 0)"}
-        others = sheet.locator(f"{cells}:not(.tall) > *").evaluate_all(color)
-        assert others
-        assert "rgba(0, 0, 0, 0)" not in others
+        cells = "div.cell:not(:has(figure, .sheet, .poster))"
+        assert set(sheet.locator(f"{cells} .cell_output > *").evaluate_all(color)) == {CLEAR}
+        code = sheet.locator(f"{cells} :is(.cell_input:not(:has(.run)), .run)").evaluate_all(color)
+        assert code
+        assert CLEAR not in code
+
+    def test_a_caption_of_several_drawings_is_where_they_begin(self, sheet):
+        figures = sheet.locator("figure:has(.tabs > details + details)")
+        assert figures.count() > 0
+        for figure in figures.all():
+            assert figure.locator("> :first-child").evaluate("one => one.tagName") == "FIGCAPTION"
+
+    def test_a_sheet_shows_nothing_of_the_next_just_below_its_text(self, made):
+        margin = 21 / 25.4 * 72  # points
+        for content in made[0].values():
+            with pikepdf.open(io.BytesIO(content)) as opened:
+                for page in opened.pages:
+                    first = pikepdf.parse_content_stream(page)[:5]
+                    kept = [list(map(float, one.operands)) for one in first[1:3]]
+                    assert [str(one.operator) for one in first] == ["q", "re", "re", "W", "n"]
+                    (_, text, *_), (_, foot, _, high) = kept
+                    assert foot + high + 1 < margin < text < margin + 0.2
 
     def test_what_code_prints_stands_below_its_end(self, sheet):
         looks = """all => all.map((one) =>
           [getComputedStyle(one).breakBefore, getComputedStyle(one).breakInside])"""
-        for tall, inside in ((":not(.tall)", "avoid"), (".tall", "auto")):
+        for tall, breaks in ((":not(.tall)", "avoid"), (".tall", "auto")):
             printed = sheet.locator(f".cell_input + .cell_output{tall}").evaluate_all(looks)
-            assert set(map(tuple, printed)) == {("avoid", inside)}
+            assert set(map(tuple, printed)) == {(breaks, breaks)}
 
     def test_code_parts_between_runs_before_what_it_prints_leaves_a_sheet(self, browser):
         def part(kind, height):
@@ -1121,7 +1177,7 @@ class TestSheets:
     def test_there_is_one_rule_between_two_asides_and_below_a_table(self, browser):
         page = browser.new_page()
         page.set_content(
-            "<style>:root { --soft: gray; --text-area: 300px }"
+            "<style>:root { --soft: gray; --text-area: 300px; --line: 20px }"
             f"{combined.STYLE.read_text('utf-8')}</style>"
             "<body style='width: 200px'><div class='aside'></div><div class='aside'>"
             "<summary></summary><div class='table'></div></div>"
@@ -1131,7 +1187,13 @@ class TestSheets:
           const { borderTopStyle, borderBottomStyle } = getComputedStyle(one);
           return [borderTopStyle, borderBottomStyle, one.offsetWidth];
         })""")
-        assert rules == [["solid", "solid", 200], ["none", "none", 300]]  # as wide as the table
+        assert rules == [["solid", "solid", 200], ["solid", "none", 300]]  # as wide as the table
+        edges = page.locator(".aside").evaluate_all("""all => all.map((one) => {
+          const { top, bottom } = one.getBoundingClientRect();
+          return [top, bottom];
+        })""")
+        (_, foot), (top, _) = edges
+        assert 0 <= foot - top <= 1  # one rule on the other, and both at the head of a sheet
         page.close()
 
     def test_a_figure_with_several_sheets_may_part_between_them(self, sheet):
@@ -1277,7 +1339,7 @@ class TestSheets:
             found = on_sheets(
                 browser,
                 f"<div style='height: {800 - room}px'></div><article class='example' id='a'>"
-                "<section><span></span><div class='card'>SA</div><p class='why'>Shows</p>"
+                "<section><div class='card'>SA</div><p class='why'>Shows</p>"
                 "<section><h2>Inputs</h2><div class='columns set' id='b'>"
                 "<section class='array'><div style='height: 150px'></div></section></div></section>"
                 "</section></article>",
@@ -1297,17 +1359,18 @@ class TestSheets:
             "<div class='card record' id='record'>Topics</div><section><h2 id='step'>"
             "Step by step</h2><div class='table'><table class='steps'><tbody>"
             + "".join(map(row.format, "tu"))
-            + "</tbody></table></div></section></section></article>"
+            + "</tbody></table></div></section></section><span id='end:a'></span></article>"
             "<article class='example' id='next'><section>SA2</section></article>"
         )
         fits, high = (on_sheets(browser, text.format(height)) for height in (100, 400))
         assert {sheet for sheet, _ in fits.values()} == {1}
-        below = sorted(fits, key=lambda one: fits[one][1])
+        below = sorted(fits.keys() - {"end:a"}, key=lambda one: fits[one][1])
         assert below == ["first", "drawn", "record", "step", "t", "u", "next"]
         before = {one for one, (sheet, _) in high.items() if sheet == 1}
         assert before == {"first", "record", "step", "t", "u"}
         assert high["drawn"] == (2, pytest.approx(0, abs=1))
         assert high["next"] > high["drawn"]
+        assert high["end:a"][0] == 2  # so the head of that sheet has its name
 
     def test_matrices_of_examples_are_legible_and_no_break_is_held_back(self, browser):
         page = browser.new_page()
@@ -1436,7 +1499,7 @@ class TestSheets:
         assert len(heads) > 1
         first = places(second)["slips-roles"]  # not below the table, which would part a card
         assert first == places(second)["examples/slips"] + 1
-        (end,) = guide.locator("#how-others-test").all()
+        (end,) = guide.locator("section:has(> #how-others-test)").all()
         assert end.evaluate("one => one.offsetWidth") == SHEET["width"]
         assert end.evaluate("one => getComputedStyle(one).columnCount") == "2"
 
