@@ -77,7 +77,8 @@ class Renderer(RendererBase):
             if width < 1.5 and edge not in LOOKS:
                 look += " thin"
             if dashes is not None:
-                look += " dashed" if dashes[0] > width else " dotted"
+                kind = "dashed" if dashes[0] > width else "dotted"
+                look += " dashdot" if len(dashes) > 2 else f" {kind}"
             edges = frame.padded(width).extents if frame else None
             shown = path.cleaned(transform, remove_nans=True, clip=edges, curves=False)
             for line in shown.to_polygons(closed_only=False):

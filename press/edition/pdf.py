@@ -453,9 +453,14 @@ def align(pdf: Pdf) -> None:
 
 
 def trim(pdf: Pdf) -> None:
-    """Cut off what shows of the next sheet: a hair of its first line, just below the text."""
+    """Cut off what shows of the next sheet: a hair of its first line, just below the text.
+
+    A sheet that lies has other margins, and no sheet of its chapter follows.
+    """
     for page in pdf.pages:
         _, _, width, height = page.mediabox
+        if width > height:
+            continue
         kept = f"0 {FOOT} {width} {height} re 0 0 {width} {FOOT - 2} re W n"
         page.contents_add(f"q {kept}\n".encode(), prepend=True)
         page.contents_add(b"Q")

@@ -10,7 +10,7 @@ from selfattn_ref.worked_examples import Axis, load
 # Axes whose entries, where they have no names, are called "query 0"; those of others, "0".
 NUMBERED = {
     *("query", "key", "value", "head", "query head", "key/value head"),
-    *("sentence", "sequence", "group", "position", "block", "variant"),
+    *("sentence", "sequence", "group", "round", "position", "block", "variant"),
 }
 ANY = {"any head", "any query", "any key"}  # one entry for all: called by the name alone
 

@@ -979,6 +979,9 @@ class TestSheets:
             with pikepdf.open(io.BytesIO(content)) as opened:
                 for page in opened.pages:
                     first = pikepdf.parse_content_stream(page)[:5]
+                    if page.mediabox[2] > page.mediabox[3]:  # the poster has no line below its text
+                        assert [str(one.operator) for one in first[:2]] != ["q", "re"]
+                        continue
                     kept = [list(map(float, one.operands)) for one in first[1:3]]
                     assert [str(one.operator) for one in first] == ["q", "re", "re", "W", "n"]
                     (_, text, *_), (_, foot, _, high) = kept
@@ -987,9 +990,9 @@ class TestSheets:
     def test_what_code_prints_stands_below_its_end(self, sheet):
         looks = """all => all.map((one) =>
           [getComputedStyle(one).breakBefore, getComputedStyle(one).breakInside])"""
-        for tall, breaks in ((":not(.tall)", "avoid"), (".tall", "auto")):
+        for tall, inside in ((":not(.tall)", "avoid"), (".tall", "auto")):
             printed = sheet.locator(f".cell_input + .cell_output{tall}").evaluate_all(looks)
-            assert set(map(tuple, printed)) == {(breaks, breaks)}
+            assert set(map(tuple, printed)) == {("avoid", inside)}
 
     def test_code_parts_between_runs_before_what_it_prints_leaves_a_sheet(self, browser):
         def part(kind, height):
@@ -1356,7 +1359,7 @@ class TestSheets:
             + drawn.format("first", 100)
             + around.format(drawn.format("drawn", "{}"))
             + "</section>"
-            "<div class='card record' id='record'>Topics</div><section><h2 id='step'>"
+            "<div class='card record' id='record'>Topics</div><section id='a.steps'><h2 id='step'>"
             "Step by step</h2><div class='table'><table class='steps'><tbody>"
             + "".join(map(row.format, "tu"))
             + "</tbody></table></div></section></section><span id='end:a'></span></article>"
@@ -1364,12 +1367,12 @@ class TestSheets:
         )
         fits, high = (on_sheets(browser, text.format(height)) for height in (100, 400))
         assert {sheet for sheet, _ in fits.values()} == {1}
-        below = sorted(fits.keys() - {"end:a"}, key=lambda one: fits[one][1])
+        below = sorted(fits.keys() - {"end:a", "a.steps"}, key=lambda one: fits[one][1])
         assert below == ["first", "drawn", "record", "step", "t", "u", "next"]
         before = {one for one, (sheet, _) in high.items() if sheet == 1}
-        assert before == {"first", "record", "step", "t", "u"}
+        assert before == {"first", "record"}
         assert high["drawn"] == (2, pytest.approx(0, abs=1))
-        assert high["next"] > high["drawn"]
+        assert high["next"] > high["step"] > high["drawn"]  # nothing cuts the steps in two
         assert high["end:a"][0] == 2  # so the head of that sheet has its name
 
     def test_matrices_of_examples_are_legible_and_no_break_is_held_back(self, browser):
