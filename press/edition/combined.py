@@ -39,7 +39,8 @@ FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
 SOLUTIONS = "Solutions"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
-NAMED = """.//section[@id and not(@class) and not(contains(@id, 'further-reading'))]
+# The heads of sections, but of those that a stylesheet knows by their ids.
+SECTION_HEADS = """.//section[@id and not(@class) and not(contains(@id, 'further-reading'))]
   /*[1][(self::h2 or self::h3) and not(@id)]"""
 # Before a short number, and within a vector: no line ends there.
 BOUND = re.compile(r"(?<=\w) (?=\d{1,2}(?![\w.]*\d))|(?<=\d,) (?=[−\d., ]*\))")
@@ -454,7 +455,8 @@ def _rename(book: Book) -> dict[tuple[str, str], str]:
     The first page that has an id keeps it, so that a label has its name: lists of them come later.
     """
     names: dict[tuple[str, str], str] = {}
-    taken = {"heads", "contents", "cover", *(page.slug for page in book.pages())}
+    taken = {"heads", "contents", "cover"}  # what a volume has beside its pages
+    taken |= {page.slug for page in book.pages()}
     for page in book.pages():
         names[page.path, ""] = names[page.path, "main"] = page.slug
         for element in page.main.xpath(".//*[@id]"):
@@ -646,7 +648,7 @@ def _article(page: Page, part: Part, book: Book) -> Element:
     }
     article = E.ARTICLE(*page.main, attributes)
     if not page.is_example:  # a section may begin at a foot, and its head on the next
-        for head in article.xpath(NAMED):
+        for head in article.xpath(SECTION_HEADS):
             head.set("id", head.getparent().attrib.pop("id"))
     for term in article.xpath(".//dl[contains(@class, 'glossary')]/dt[@id]"):
         name = " ".join(term.text_content().split())
@@ -660,7 +662,7 @@ def _legend(volume: str, base: str) -> str:
     site = f"at {base}" if base else "on the site of the book"
     return (
         f"After a reference, (p. 7) is a page of this volume, and ({number} 7) one of volume"
-        f" {number}, {name}. What moves does so {site}; the first figure of a page says where."
+        f" {number}, {name}. What moves does so {site}; the first figure of a lesson says where."
     )
 
 

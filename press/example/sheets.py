@@ -104,7 +104,7 @@ def section_of(data: Mapping[str, Any]) -> list[nodes.Node]:
     if not drawn:
         return []
     if (many := sum(1 for _ in sheets(data))) > FIRST:
-        drawn.append(f'<p class="uses">The first {FIRST} of its {many} sheets are drawn.</p>')
+        drawn.append(f'<p class="uses">These are the first {FIRST} of {many} sheets.</p>')
     name = nodes.inline("", "On one sheet", classes=["unseen"])
     return [section("on-one-sheet", [name], raw("".join(drawn)))]
 

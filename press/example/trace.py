@@ -241,7 +241,8 @@ class Trace:
     def phrase(self, step: Step, number: int, before: float = math.inf) -> Text:
         """Write a step with the names of arrays in place of their entries.
 
-        It is itself of an array that is `before` one, or two arrays would explain each other.
+        The step itself is named only after an array that comes `before` the matrix of that number:
+        two arrays would explain each other otherwise.
         """
         found = self.at.get(id(step), ())
         places = [place for place in found if place[0] != number and place[0] < before]

@@ -238,8 +238,8 @@ def streaming_attention_vjp(
 ) -> AttentionGradients:
     r"""Pull a gradient back through attention, block by block.
 
-    With :math:`A` the weights, :math:`O` the output and :math:`dX` the gradient with respect to
-    :math:`X`,
+    With :math:`S` the scaled scores, :math:`A` the weights, :math:`O` the output and :math:`dX` the
+    gradient with respect to :math:`X`,
 
     .. math::
 

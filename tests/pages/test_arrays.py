@@ -11,7 +11,7 @@ from sphinx.errors import ExtensionError
 
 from book.figures import record
 from press.build.execution import ROOT
-from press.example.arrays import NOTE, Table, laid_out, text_of
+from press.example.arrays import NOTE, Table, brief, laid_out, text_of
 from selfattn_ref.worked_examples import load
 
 E = load("SA036").inputs["embeddings"]  # (5, 2), of the words money, bank, grows, river, flows
@@ -64,6 +64,16 @@ def test_an_array_that_has_been_changed_is_another() -> None:
     before = CHANGED.copy()
     assert [*record.matrices(CHANGED, before)]
     assert not [*record.matrices(CHANGED, before + 1)]
+
+
+@pytest.mark.parametrize(
+    "value, largest, text",
+    [(-0.003, 1.5, "−0.00"), (0.0, 1.5, "0"), (0.003, 0.003, "3.0e−3"), (0.0, 0.003, "0")],
+)
+def test_a_power_of_ten_stands_only_in_a_table_of_small_numbers(
+    value: float, largest: float, text: str
+) -> None:
+    assert brief(value, 2, largest) == text
 
 
 def test_who_says_what_arrays_are_must_be_right() -> None:

@@ -351,6 +351,10 @@ class TestMathFont:
     def test_it_has_the_signs_of_the_subject(self, font):
         assert set(map(ord, "∑∏√∫⊤∈ℝ𝔼𝑄𝑞𝜃ℒ‖⟨⌊→≤∞⏟·⋯⋮∂∇⊙^¯~′ℎ∎")) <= font.getBestCmap().keys()
 
+    def test_a_derivative_has_primes_that_the_font_has_for_scripts(self):
+        made = ET.tostring(mathml.to_mathml("f'' + f'", display=False), encoding="unicode")
+        assert re.findall("[′″]", made) == ["′", "′", "′"]
+
     def test_its_brackets_and_roots_can_grow(self, font):
         names, variants = font.getBestCmap(), font["MATH"].table.MathVariants
         tall = dict(

@@ -76,6 +76,14 @@ class TestPlotted:
         assert {"ink", "dashed", "dotted", "thin", "paper", "axis", "cells"} <= looks
         assert all(f".{name} " in STYLE for name in looks - {"drawing", "plot"})
 
+    def test_four_lines_of_one_plot_are_told_apart_without_color(self):
+        for height in range(4):
+            plt.plot([0, 1], [height, height])
+        paths = ET.fromstring(drawn().html)[0].iter()
+        kinds = {"dashed", "dotted", "dashdot"}
+        found = [kinds & {*one.get("class", "").split()} for one in paths]
+        assert {"".join(one) for one in found if one} == kinds
+
     def test_an_image_is_filled_from_paper_to_ink(self):
         plt.imshow([[0.0, 0.5], [1.0, 0.5]])
         plt.axis("off")

@@ -214,11 +214,14 @@ class TestCombined:
         assert book.xpath("//article//h2/@id")
         assert not examples.xpath("//*[@id='sa102']")
 
-    def test_a_reference_without_a_sheet_is_found(self, browser):
+    def test_a_reference_without_a_sheet_is_refused(self, browser, tmp_path, monkeypatch):
         page = browser.new_page()
         page.set_content('<a href="#a">A<span class="at">000</span></a><a class="at">7</a>')
         assert [one.rpartition("#")[2] for one in page.evaluate(LOST)] == ["a"]
         page.close()
+        monkeypatch.setattr("press.edition.pdf.LOST", "() => ['a']")
+        with pytest.raises(RuntimeError, match="references without a sheet"):
+            list(print_book(browser, SITE, tmp_path, ["reference/hosting.html"]))
 
     def test_a_title_that_is_a_link_looks_like_one(self, sheet):
         titles = {page.title for page in combined.read(SITE).pages()}
@@ -239,6 +242,17 @@ class TestCombined:
     )
     def test_no_line_ends_before_a_short_number_or_in_a_vector(self, text, kept):
         assert combined.BOUND.sub("~", text) == kept
+
+    def test_text_is_bound_and_code_in_it_ends_lines_at_spaces(self, made):
+        for sheet in made[1].values():
+            texts = sheet.locator("main p").all_text_contents()
+            assert any(re.search(r"\w\u00a0\d", text) for text in texts)
+        book = combined.combine(SITE, combined.read(SITE, PAGES))
+        inline = ".//article//p//text()[not(ancestor::math or ancestor::code or ancestor::a)]"
+        assert not [text for text in book.xpath(inline) if combined.BOUND.search(text)]
+        pieces = made[1]["examples"].locator("td code .pre.unbroken")
+        spaces = pieces.evaluate_all("all => all.map((one) => getComputedStyle(one).whiteSpace)")
+        assert set(spaces) == {"nowrap"}
 
     def test_an_outline_has_no_numbers_of_sheets(self):
         book = combined.combine(SITE, combined.read(SITE, PAGES), "examples")
