@@ -250,9 +250,15 @@ class TestCombined:
         book = combined.combine(SITE, combined.read(SITE, PAGES))
         inline = ".//article//p//text()[not(ancestor::math or ancestor::code or ancestor::a)]"
         assert not [text for text in book.xpath(inline) if combined.BOUND.search(text)]
-        pieces = made[1]["examples"].locator("td code .pre.unbroken")
+        pieces = made[1]["examples"].locator("p > code:not(.unbroken) .pre.unbroken")
         spaces = pieces.evaluate_all("all => all.map((one) => getComputedStyle(one).whiteSpace)")
         assert set(spaces) == {"nowrap"}
+
+    def test_nothing_has_the_shade_of_what_scrolls(self, made):
+        images = "all => all.map((one) => getComputedStyle(one).backgroundImage)"
+        for sheet in made[1].values():
+            found = sheet.locator(":is(pre, .table, .math-scroll)[tabindex]").evaluate_all(images)
+            assert set(found) == {"none"}
 
     def test_an_outline_has_no_numbers_of_sheets(self):
         book = combined.combine(SITE, combined.read(SITE, PAGES), "examples")
@@ -749,6 +755,7 @@ class TestSheets:
         inline = ".//p//math[count(*) = 1]/mfrac[mn[1] = 1 and mn[2] = 4]"
         assert [len(one.xpath(inline)) > 0 for one in both] == [True, False]
         assert "1/4" in {one.text_content() for one in book.iter("math")}
+        assert set(book.xpath(".//p//math/mrow[mn]/mo[. = '/']/@lspace")) == {"0"}  # no spaces
         shown = ".//div[contains(@class, 'math')]//mfrac"
         assert [len(one.xpath(shown)) for one in both] == [len(book.xpath(shown))] * 2 != [0, 0]
 
@@ -956,6 +963,40 @@ class TestSheets:
         assert table.evaluate("one => getComputedStyle(one).breakInside") == breaks
         page.close()
 
+    @pytest.mark.parametrize(
+        "kind, columns, breaks",
+        [("table out", 2, "avoid"), ("table", 2, "auto"), ("table", 12, "avoid")],
+    )
+    def test_a_table_of_the_reference_parts_unless_it_is_in_the_margin_or_a_square(
+        self, browser, kind, columns, breaks
+    ):
+        page = browser.new_page()  # on the next sheet the margin is at the other side
+        page.emulate_media(media="print")
+        page.set_content(
+            f"<article class='lesson' id='reference/a'><div class='{kind}'><table class='docutils'>"
+            f"<tr>{columns * '<th>a</th>'}</tr></table></div></article>"
+            f"<style>{combined.STYLE.read_text('utf-8')}</style>"
+        )
+        found = page.locator(".table").evaluate("one => getComputedStyle(one).breakInside")
+        assert found == breaks
+        page.close()
+
+    def test_numbers_of_eight_columns_stand_apart(self, sheet):
+        cells = sheet.locator(".arrays .matrix:has(th:nth-child(8)):not(:has(th:nth-child(12))) td")
+        spaces = cells.evaluate_all("all => all.map((one) => getComputedStyle(one).paddingLeft)")
+        assert spaces
+        assert min(float(one.removesuffix("px")) for one in spaces) > 3
+
+    def test_a_sheet_of_an_example_without_steps_is_within_it(self, browser):
+        found = on_sheets(
+            browser,
+            "<article class='example'><section><p style='height: 600px'>Of</p><section>"
+            "<div class='one' id='drawn'><div class='whole' style='height: 300px'></div></div>"
+            "</section></section><span id='end:a'></span></article>"
+            "<article class='example' id='next'><section>SA2</section></article>",
+        )
+        assert [found[one][0] for one in ("drawn", "end:a", "next")] == [2, 2, 2]
+
     def test_no_link_is_underlined(self, made):
         lines = "all => all.map((one) => getComputedStyle(one).textDecorationLine)"
         for sheet in made[1].values():
@@ -986,6 +1027,10 @@ class TestSheets:
         assert figures.count() > 0
         for figure in figures.all():
             assert figure.locator("> :first-child").evaluate("one => one.tagName") == "FIGCAPTION"
+        breaks = "all => all.map((one) => getComputedStyle(one).breakAfter)"
+        captions = sheet.locator("figcaption")
+        assert set(captions.and_(sheet.locator(":first-child")).evaluate_all(breaks)) == {"avoid"}
+        assert set(captions.and_(sheet.locator(":last-child")).evaluate_all(breaks)) == {"auto"}
 
     def test_a_sheet_shows_nothing_of_the_next_just_below_its_text(self, made):
         margin = 21 / 25.4 * 72  # points
@@ -1210,7 +1255,7 @@ class TestSheets:
           return [top, bottom];
         })""")
         (_, foot), (top, _) = edges
-        assert 0 <= foot - top <= 1  # one rule on the other, and both at the head of a sheet
+        assert 0 < foot - top <= 1  # one rule on the other, and both at the head of a sheet
         page.close()
 
     def test_a_figure_with_several_sheets_may_part_between_them(self, sheet):
