@@ -36,7 +36,7 @@ CLASSES = (
     *("headerlink", "letters", "screen", "scripted", "toctree-wrapper", "viewcode-link", "ways"),
 )
 FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
-SOLUTIONS = "Solutions"
+SOLUTIONS, MOVING = "Solutions", "Figures that answer"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
 # The heads of sections, but of those that a stylesheet knows by their ids.
@@ -46,7 +46,8 @@ SECTION_HEADS = """.//section[@id and not(@class) and not(contains(@id, 'further
 BOUND = re.compile(r"(?<=\w) (?=\d{1,2}(?![\w.]*\d))|(?<=\d,) (?=[−\d., ]*\))")
 PASSAGE = "ancestor::*[self::p or self::li or self::dd or self::tr or self::figcaption][1]"
 TOLD = "boolean((ancestor::p | ancestor::dd)[not(ancestor::td)])"  # not in a list of examples
-DRAWN = 3  # calls of an example
+MOVES = ".//figure[.//*[@data-live or contains(@class, 'whole')]]"
+DRAWN = 2  # calls of an example, and heads of a call
 # What takes the width of text and margin, and may part.
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
   | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
@@ -196,9 +197,9 @@ def _strip(page: Page, below: int) -> None:
     for entry in main.xpath(".//dl[contains(@class, 'py')]/dd"):
         _name_beside(entry)
     for statement in main.find_class("statement"):
-        if said := statement.xpath("p[@class='uses']"):
-            beside = E.ASIDE(*said)
-            statement[:] = [E.DIV(*list(statement)), beside]
+        if statement.xpath("p[@class='uses']"):  # in the list of all: its name stands beside it
+            beside = E.ASIDE(*statement.xpath("p[@class='head' or @class='uses' and not(strong)]"))
+            statement[:] = [beside, E.DIV(*list(statement))]
     for fold in main.iter("details"):
         fold.set("open", "")
         fold.attrib.pop("name", None)  # of folds with one name, a browser leaves one open
@@ -241,7 +242,7 @@ def _strip(page: Page, below: int) -> None:
             said.classes.add("leads")  # to what follows
     for table in main.xpath(".//table[@class='matrix']"):
         _set_in_bands(table)
-    for figure in main.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")[1:]:
+    for figure in main.xpath(MOVES)[1:]:
         figure.classes.add("again")
     for figure in main.xpath(".//figure[.//div[@class='tabs'][count(details) > 1]]"):
         figure.insert(0, figure.find("figcaption"))  # all that it shows may not be on one sheet
@@ -370,11 +371,13 @@ def _arranged(main: Element) -> list[Element]:
     record.getparent().extend([record, *main.xpath(".//section[@id='steps']")])  # it may part
     for drawn in main.xpath(".//section[@id='on-one-sheet']"):
         drawn.getparent().find("section[@id='expected']").addnext(drawn)
-        calls = drawn.findall("details")
-        if rest := calls[DRAWN:]:
+        heads = "details/div[@class='tabs']/details[position() > $most]"
+        if rest := [*drawn.findall("details")[DRAWN:], *drawn.xpath(heads, most=DRAWN)]:
             unwanted += [*rest, *drawn.findall("p")]
-            told = f"The first {DRAWN} drawings; the site has {len(rest)} more."
-            calls[0].find("summary").append(E.SPAN(told, {"class": "cut"}))
+            count = len(drawn.find_class("whole"))
+            left = count - len({whole for one in rest for whole in one.find_class("whole")})
+            told = f"{left} of the site’s {count} drawings"
+            drawn.find("details/summary").append(E.SPAN(told, {"class": "cut"}))
     for part in main.xpath(".//section[@id='inputs' or @id='expected']"):  # numbers after arrays
         tables = part.xpath("div[table[contains(@class, 'numbers')]]")
         for more in tables[1:]:
@@ -455,7 +458,7 @@ def _rename(book: Book) -> dict[tuple[str, str], str]:
     The first page that has an id keeps it, so that a label has its name: lists of them come later.
     """
     names: dict[tuple[str, str], str] = {}
-    taken = {"heads", "contents", "cover"}  # what a volume has beside its pages
+    taken = {"heads", "contents", "cover", "moving"}  # what a volume has beside its pages
     taken |= {page.slug for page in book.pages()}
     for page in book.pages():
         names[page.path, ""] = names[page.path, "main"] = page.slug
@@ -583,7 +586,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
     own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
     chapters: list[Element] = []
     ends: list[str] = []
-    contents = E.OL()
+    contents, moves = E.OL(), E.OL()
     for part in (part for part in parts if part.pages):
         entries = contents
         if part.name:
@@ -593,6 +596,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             contents.append(E.LI(*line, entries))
         for page in part.pages:
             article = _article(page, part, book)
+            moves.extend(_moving(article, _address(page, book)))
             ends.append(f"{END}{page.slug}")
             article.append(E.SPAN(id=ends[-1]))
             if "right" in article.classes:
@@ -601,6 +605,12 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
     terms.fill(chapters, _at)
+    moving = []
+    if len(moves):
+        contents.insert(0, E.LI(E.A(MOVING, href="#moving"), _at("moving")))
+        above = {"id": "moving", "data-part": MOVING, "data-head": ""}
+        said = E.P("They move with what you try on the site of the book, each at its address.")
+        moving = [E.SECTION(E.H1(MOVING), said, moves, {"class": "toc", **above})]
     (number, name), (other, _) = VOLUMES[volume], _other(volume)
     looks = f':root {{ --other: "{other}" }}\n{_looks(site)}'
     return E.HTML(
@@ -625,11 +635,15 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
                 contents,
                 {"class": "toc", "id": "contents", "data-part": "Contents", "data-head": ""},
             ),
+            *moving,
             E.MAIN(*chapters),
             # A browser writes an id into the PDF if a link leads there.
             E.P(
                 {"hidden": ""},
-                *(E.A(href=f"#{name}") for name in sorted({"contents", "cover", *own, *ends})),
+                *(
+                    E.A(href=f"#{name}")
+                    for name in sorted({"contents", "cover", "moving", *own, *ends})
+                ),
             ),
         ),
         lang="en",
@@ -638,11 +652,10 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
 
 def _article(page: Page, part: Part, book: Book) -> Element:
     """Return a page as it is in a volume, with what stands above its sheets."""
-    address = f"{book.base}/{page.path}".lstrip("/")
     attributes = {
         "id": page.slug,
         "class": _kind(page, part),
-        "style": f"--address: {quoted(address)}",
+        "style": f"--address: {quoted(_address(page, book))}",
         "data-part": part.name or book.title,
         "data-head": _head(page),
     }
@@ -656,13 +669,33 @@ def _article(page: Page, part: Part, book: Book) -> Element:
     return article
 
 
+def _address(page: Page, book: Book) -> str:
+    """Return where a page is on the site."""
+    return f"{book.base}/{page.path}".lstrip("/")
+
+
+def _moving(article: Element, address: str) -> Iterator[Element]:
+    """Yield the lines of the figures of a page that answer: what each shows, and where it does."""
+    for figure in article.xpath(MOVES):
+        caption = deepcopy(figure.find("figcaption"))
+        (said,) = caption.find_class("caption-text")
+        (number,) = caption.find_class("caption-number")
+        place = f"#{figure.get('id')}"
+        line = E.A(number, said, href=place), _at(figure.get("id"))
+        yield E.LI(*line, E.SMALL(f"{address}{place}"))
+
+
 def _legend(volume: str, base: str) -> str:
     """Return what a reader of paper has to know."""
     number, name = _other(volume)
-    site = f"at {base}" if base else "on the site of the book"
+    site = base or "the site of the book"
+    where = {
+        "book": f"Figures that answer do so on {site}: the list after the contents says where.",
+        "examples": f"Drawings of examples answer on {site}, those of SA016 at SA016/.",
+    }[volume]
     return (
         f"After a reference, (p. 7) is a page of this volume, and ({number} 7) one of volume"
-        f" {number}, {name}. What moves does so {site}; the first figure of a lesson says where."
+        f" {number}, {name}. {where}"
     )
 
 

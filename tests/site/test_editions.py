@@ -12,9 +12,11 @@ from press.build.check_html import check_site
 from press.edition import combined, published
 from press.edition.pdf import (
     BESIDE,
+    CLOSER,
     COLUMNS,
     CUT,
     FILL_IN,
+    FLUSH,
     GROW,
     LIFT,
     LOST,
@@ -25,9 +27,9 @@ from press.edition.pdf import (
     SIDE,
     TALL,
     WIDER,
-    flush,
     places,
     print_book,
+    respace,
     running_heads,
 )
 from press.example.data import documents
@@ -310,12 +312,28 @@ class TestCombined:
         assert usual.count() == 1
         assert not usual.is_visible()
 
-    def test_only_the_first_figure_of_a_page_says_where_it_answers(self):
+    def test_the_first_figure_of_a_page_that_answers_says_where_and_a_list_says_all(self, made):
         book = combined.combine(SITE, combined.read(SITE, ["concepts/attention-equation.html"]))
         article = book.get_element_by_id("concepts/attention-equation")
         answers = article.xpath(".//figure[.//*[@data-live or contains(@class, 'whole')]]")
         assert len(answers) > 1
         assert ["again" in one.classes for one in answers] == [False] + [True] * (len(answers) - 1)
+        places = [f"#{one.get('id')}" for one in answers]
+        (listed,) = book.xpath("//section[@id='moving']/ol")
+        listed = listed[1:]  # the front page has one
+        assert [one.find("a").get("href") for one in listed] == places
+        said = [one.find("a").text_content() for one in listed]
+        captions = [" ".join(one.find("figcaption").text_content().split()) for one in answers]
+        assert [" ".join(one.split()) for one in said] == captions
+        addresses = [f"concepts/attention-equation.html{place}" for place in places]
+        assert [one.find("small").text for one in listed] == addresses
+        assert book.xpath("//section[@id='contents']//a/@href")[0] == "#moving"
+        printed = made[1]["book"].locator('[id="concepts/attention-equation"] figure')
+        after = "all => all.map((one) => getComputedStyle(one, '::after').content)"
+        told = [one.replace('"', "").split(": ")[-1] for one in printed.evaluate_all(after)]
+        assert [one for one in told if "#" in one] == [addresses[0], *places[1:]]
+        second = combined.combine(SITE, combined.read(SITE, [LESSON]), "examples")
+        assert not second.xpath("//section[@id='moving']")
 
     def test_the_steps_of_an_example_come_last_for_they_may_part(self):
         read = combined.read(SITE, [f"{EXAMPLE}/index.html"])
@@ -550,7 +568,7 @@ class TestPdf:
             assert str(part.children[0].destination)[1:] in places(pdf)
         assert titles["Causal masking"] == ["The causal mask"]
         assert "The causal mask" in titles["Solutions"]
-        assert list(titles)[:2] == ["Contents", "Which word told you?"]
+        assert list(titles)[:3] == ["Contents", "Figures that answer", "Which word told you?"]
         assert list(titles)[-2:] == ["Reference: look up", "Index"]
 
     def test_its_contents_name_the_sheets_that_the_links_lead_to(self, pdf, sheet):
@@ -829,7 +847,7 @@ class TestSheets:
             + "".join(f"<{tag} style='height: {tall}px'>x</{tag}>" for tag, tall in parts)
             + "<span>end</span></section></article>"
         )
-        flush(page)
+        respace(page, FLUSH)
         blocks = page.locator("section > *")
         spaces = blocks.evaluate_all("all => all.map((one) => getComputedStyle(one).marginTop)")
         assert spaces == ["0px", "-10px", space, "20px", space, "20px", "20px", "20px"]
@@ -837,6 +855,31 @@ class TestSheets:
         assert page.locator("#blocks").count() == 0
         with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
             assert len(pdf.pages) == 2
+        page.close()
+
+    @pytest.mark.parametrize(
+        "kind, count, space, sheets",
+        [("chapter", 10, "16px", 1), ("chapter", 14, "20px", 2), ("goes-on", 10, "20px", 2)],
+    )
+    def test_a_lesson_whose_last_sheet_is_nearly_empty_is_set_closer(
+        self, browser, kind, count, space, sheets
+    ):
+        page = browser.new_page()
+        page.set_content(
+            f"<style>@page {{ size: 600px {SHEET['height']}px; margin: 0; }}"
+            "body { margin: 0; } p { height: 80px; margin: 20px 0; break-inside: avoid; }"
+            "article { position: relative; } p:first-child { margin-top: 0; }"
+            "span { position: absolute; bottom: 0; }</style>"
+            f"<article class='lesson {kind}' id='one'><section>{count * '<p>x</p>'}</section>"
+            "<span id='end:one'></span></article>"
+            "<p hidden><a href='#one'></a><a href='#end:one'></a></p>"
+        )
+        respace(page, CLOSER)
+        blocks = page.locator("section > p")
+        spaces = blocks.evaluate_all("all => all.map((one) => getComputedStyle(one).marginTop)")
+        assert spaces == ["0px", *(count - 1) * [space]]
+        with pikepdf.open(io.BytesIO(page.pdf(prefer_css_page_size=True))) as pdf:
+            assert len(pdf.pages) == sheets
         page.close()
 
     def test_examples_are_larger_and_as_wide_as_a_sheet(self, browser):
@@ -873,15 +916,21 @@ class TestSheets:
         assert page.locator(".one-row").evaluate(by_of) == "1"
         page.close()
 
-    @pytest.mark.parametrize("example, calls", [("SA013", 6), ("SA063", 3)])
-    def test_of_an_example_three_calls_are_drawn(self, example, calls):
-        path = f"{example}/index.html"
-        assert len(page_of_site(path).xpath("//section[@id='on-one-sheet']/details")) == calls
-        book = combined.combine(SITE, combined.read(SITE, [path]), "examples")
+    @pytest.mark.parametrize(
+        "example, calls, told",
+        [
+            ("SA009", [1, 1], []),
+            ("SA013", [1, 1], ["2 of the site’s 6 drawings"]),
+            ("SA081", [2], ["2 of the site’s 6 drawings"]),
+            ("SA053", [2, 1], ["3 of the site’s 6 drawings"]),
+        ],
+    )
+    def test_of_an_example_two_calls_are_drawn_and_two_heads_of_each(self, example, calls, told):
+        book = combined.combine(SITE, combined.read(SITE, [f"{example}/index.html"]), "examples")
         (drawn,) = book.xpath("//section[contains(@id, 'on-one-sheet')]")
-        assert len(drawn.findall("details")) == 3
-        told = [f"The first 3 drawings; the site has {calls - 3} more."] if calls > 3 else []
+        assert [len(one.find_class("whole")) for one in drawn.findall("details")] == calls
         assert [one.text for one in drawn.find_class("cut")] == told
+        assert not told or not drawn.find_class("uses")
 
     def test_long_code_parts_where_a_line_is_blank(self, sheet):
         site = html.document_fromstring((SITE / LESSON).read_text("utf-8"))
@@ -1348,23 +1397,32 @@ class TestSheets:
         assert all(gap >= 0 and abs(lower) < 1 for gap, lower, _ in places)
         assert {breaks for *_, breaks in places} == {"auto"}
 
-    def test_how_a_theorem_was_tested_stands_beside_it_outside(self, made, second):
+    def test_the_name_of_a_theorem_stands_beside_it_outside_in_the_list_of_all(self, made, second):
         names = places(second)
         statements = made[1]["examples"].locator(".statement:has(> aside)")
         found = statements.evaluate_all("""all => all.map((one) => {
-          const [said, note] = [...one.children].map((x) => x.getBoundingClientRect());
-          const last = one.firstElementChild.lastElementChild.getBoundingClientRect();
+          const [name, said] = [...one.children].map((x) => x.getBoundingClientRect());
+          const last = one.lastElementChild.lastElementChild.getBoundingClientRect();
           const text = one.closest("article").getBoundingClientRect();
-          return [one.dataset.side, note.left - said.right, said.left - note.right,
+          const breaks = (x) => getComputedStyle(x).breakInside;
+          return [one.dataset.side, name.left - said.right, said.left - name.right,
             Math.abs(said.left - text.left) < 1, said.bottom - last.bottom,
-            getComputedStyle(one).breakInside];
+            breaks(one), breaks(one.firstElementChild)];
         })""")
         assert len(found) > 50
-        for name, after, before, in_text, bar, breaks in found:
+        for name, after, before, in_text, bar, *breaks in found:
             assert (after if names[name] % 2 else before) > 10
             assert in_text
             assert 0 <= bar < 5  # it ends with the text
-            assert breaks == "avoid"
+            assert breaks == ["auto", "avoid"]
+        aside = ":scope > aside > .head, :scope > aside > .uses:not(:has(strong))"
+        kinds = f"""all => all.map((one) => [one.querySelectorAll("{aside}").length,
+          one.querySelectorAll(":scope > aside > *").length])"""
+        assert all(known == count for known, count in statements.evaluate_all(kinds))
+        follows = statements.locator("div > .uses + .uses").evaluate_all(
+            "all => all.map((one) => getComputedStyle(one).breakBefore)"
+        )
+        assert set(follows) == {"avoid"}  # what its test found stays together
 
     def test_what_stands_beside_the_name_of_a_statement_does_not_cover_it(self, made):
         heads = made[1]["examples"].locator(".statement .head:has(.tested > a)")
