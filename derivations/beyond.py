@@ -171,13 +171,15 @@ def words_in_another_order(inputs: Inputs) -> Expected:
 
 def rotated(x: Vector, position: Real, frequencies: Vector, *, neighbors: bool = False) -> Vector:
     half = len(x) // 2
+    words = Words(rule="pairs of columns turned by their angles, from {0}")
     pairs = [(2 * i, 2 * i + 1) if neighbors else (i, i + half) for i in range(half)]
     result = [*x]
     for (first, second), frequency in zip(pairs, frequencies, strict=True):
         a, b = x[first], x[second]
         angle = step("multiply", position, frequency, words=Words("angle"))
         cos, sin = step("cos", angle), step("sin", angle)
-        result[first], result[second] = a * cos - b * sin, a * sin + b * cos
+        result[first] = step("subtract", a * cos, b * sin, words=words)
+        result[second] = step("sum", a * sin, b * cos, words=words)
     return result
 
 

@@ -151,7 +151,8 @@ def average_that_drowns(inputs: Inputs) -> Expected:
         weights = [count * power / whole for count, power in zip(counts, powers, strict=True)]
         average = [dot(counts, axis) / (silent + 2) for axis in transpose(inputs["embeddings"])]
         context = [dot(weights, axis) for axis in transpose(inputs["embeddings"])]
-        leans = [water - money for money, water in (average, context)]
+        words = Words(rule="the second column of {0} minus the first")
+        leans = [step("subtract", water, money, words=words) for money, water in (average, context)]
         found = (whole, powers[1] / whole, average, context, *leans, leans[1] / leans[0])
         for name, value in zip(names, found, strict=True):
             expected[name].append(value)

@@ -258,9 +258,8 @@ class Trace:
             arrays = self.phrase(self.shown(look_through(score)), number).text
             rule = f"softmax of each row of {score.words.rule if score.words.says else '{0}'}"
         elif rule:
-            arrays = " and ".join(
-                dict.fromkeys(named(n) for n, *_ in self.names_behind(step, number))
-            )
+            behind = [*dict.fromkeys(named(n) for n, *_ in self.names_behind(step, number))]
+            arrays = " and ".join(filter(None, [", ".join(behind[:-1]), *behind[-1:]]))
         if rule:
             return Text(rule.format(arrays), SUM)
         if step.operation == "dot":

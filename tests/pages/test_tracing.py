@@ -188,6 +188,17 @@ class TestWhatIsTraced:
     def test_factors_are_named_as_one_multiplies_them(self, example, name, rule) -> None:
         assert rule in re.sub("<.*?>", "", trace_of(example).rule(name))
 
+    @pytest.mark.parametrize(
+        "example, name, rule",
+        [
+            ("SA029", "rotated_key", "turned by their angles, from key, positions and frequencies"),
+            ("SA096", "rotated_halves[0][1]", "their angles, from x[0][1] and positions[0]"),
+            ("SA059", "lean_attention", "the second column of context minus the first"),
+        ],
+    )
+    def test_two_columns_of_an_array_do_not_have_one_name(self, example, name, rule) -> None:
+        assert rule in re.sub("<.*?>", "", trace_of(example).rule(name))
+
     def test_what_is_not_listed_has_no_shape(self) -> None:
         """Keys that a mask hides are no part of it."""
         heads = re.findall(r'<th scope="row">(.*?)</th>', trace_of("SA081").steps())
