@@ -1419,6 +1419,16 @@ class TestSheets:
         kinds = f"""all => all.map((one) => [one.querySelectorAll("{aside}").length,
           one.querySelectorAll(":scope > aside > *").length])"""
         assert all(known == count for known, count in statements.evaluate_all(kinds))
+        roles = statements.locator(".score").evaluate_all("""all => all.map((one) =>
+          [one, one.closest("p, li")].map((x) => getComputedStyle(x).color))""")
+        assert roles
+        assert all(role == around for role, around in roles)
+        indents = """all => all.map((one) => one.getClientRects()[0].left +
+          parseFloat(getComputedStyle(one).paddingLeft) -
+          one.closest("aside").getBoundingClientRect().left)"""
+        proofs = statements.locator(".tested > a").evaluate_all(indents)
+        assert proofs
+        assert all(abs(one) < 0.5 for one in proofs)
         follows = statements.locator("div > .uses + .uses").evaluate_all(
             "all => all.map((one) => getComputedStyle(one).breakBefore)"
         )
