@@ -58,7 +58,7 @@ SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
 STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # begins in this line
 LONGEST_WORD, LONGEST_PIECE = 20, 32  # letters of code in a line of text, and between its spaces
-SHORT, LINE = 280, 70  # letters of a paragraph of four lines at most, and of one
+LINE = 70  # letters
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 APART = RELATIONS - {"⊙"} | {",", "−"}  # signs that bind less than a/b
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -235,8 +235,6 @@ def _strip(page: Page, below: int) -> None:
         column[-1].text = column.get("data-slip")
     for said in main.iter("p"):
         words = said.text_content().strip()
-        if len(words) < SHORT:
-            said.classes.add("unbroken")
         below_a_head = said.getprevious() is not None and said.getprevious().tag in ("h2", "h3")
         if words.endswith(":") or (below_a_head and len(words) < LINE):
             said.classes.add("leads")  # to what follows
