@@ -47,13 +47,13 @@ BOUND = re.compile(r"(?<=\w) (?=\d{1,2}(?![\w.]*\d))|(?<=\d,) (?=[−\d., ]*\))"
 PASSAGE = "ancestor::*[self::p or self::li or self::dd or self::tr or self::figcaption][1]"
 TOLD = "boolean((ancestor::p | ancestor::dd)[not(ancestor::td)])"  # not in a list of examples
 MOVES = ".//figure[.//*[@data-live or contains(@class, 'whole')]]"
-DRAWN = 2  # calls of an example, and heads of a call
+DRAWN, HEADS = 1, 2  # calls of an example, and heads of a call, of which there is a drawing
 # What takes the width of text and margin, and may part.
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
   | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
   or @class='source' or @class='entries']"""
 WIDEST = 105  # letters of a row of a matrix, with the space beside each cell
-LONGEST_CODE, LONGEST_OUTPUT = 12, 13  # lines that stay on one sheet
+LONGEST_CODE, LONGEST_OUTPUT = 8, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
 STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # begins in this line
@@ -240,8 +240,6 @@ def _strip(page: Page, below: int) -> None:
             said.classes.add("leads")  # to what follows
     for table in main.xpath(".//table[@class='matrix']"):
         _set_in_bands(table)
-    for figure in main.xpath(MOVES)[1:]:
-        figure.classes.add("again")
     for figure in main.xpath(".//figure[.//div[@class='tabs'][count(details) > 1]]"):
         figure.insert(0, figure.find("figcaption"))  # all that it shows may not be on one sheet
     _set_in_lines(main)
@@ -370,7 +368,7 @@ def _arranged(main: Element) -> list[Element]:
     for drawn in main.xpath(".//section[@id='on-one-sheet']"):
         drawn.getparent().find("section[@id='expected']").addnext(drawn)
         heads = "details/div[@class='tabs']/details[position() > $most]"
-        if rest := [*drawn.findall("details")[DRAWN:], *drawn.xpath(heads, most=DRAWN)]:
+        if rest := [*drawn.findall("details")[DRAWN:], *drawn.xpath(heads, most=HEADS)]:
             unwanted += [*rest, *drawn.findall("p")]
             count = len(drawn.find_class("whole"))
             left = count - len({whole for one in rest for whole in one.find_class("whole")})

@@ -263,6 +263,10 @@ BLOCKS = """() => {
 UNBLOCK = """() => {
   document.getElementById("blocks").remove();
   for (const one of document.querySelectorAll("[id^='block:']")) one.removeAttribute("id");
+  for (const note of document.querySelectorAll("[data-lifted]")) {  // from where it stood before
+    note.style.marginTop = "";
+    delete note.dataset.lifted;
+  }
 }"""
 # A lesson of whose last sheet less than three tenths is full is set closer: spaces are a fifth
 # smaller, and often one sheet less is enough.
@@ -271,8 +275,9 @@ CLOSER = """([sheets, depths, sheet]) => {
     depths[`end:${id}`] < 0.3 * sheet && sheets[`end:${id}`] > sheets[id];
   const found = [...document.querySelectorAll(".lesson.chapter")].filter(few)
     .flatMap((article) => [...article.querySelectorAll("[data-block]")]).map((one) => {
-      const { marginTop, marginBottom } = getComputedStyle(one);
-      return [one, parseFloat(marginTop), parseFloat(marginBottom)];
+      const { marginTop, marginBottom } = getComputedStyle(one), next = one.nextElementSibling;
+      const is_held = next && parseFloat(getComputedStyle(next).marginTop) < 0;
+      return [one, parseFloat(marginTop), is_held ? 0 : parseFloat(marginBottom)];
     });
   for (const [one, above, below] of found) {
     if (above > 0) one.style.marginTop = `${0.8 * above}px`;
