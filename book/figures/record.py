@@ -3,7 +3,7 @@
 An array is known by what it is, never by its numbers: `load` gave it, or `check` compared it, or it
 is a part of one of these. An array may be printed in one cell and compared in a later one, so that
 what the build is told beside the output of a cell is brought up to date after every cell.
-press/example/arrays.py reads it.
+press/example/arrays.py reads it. Of a small array of no example it is told the numbers.
 """
 
 import builtins
@@ -41,6 +41,7 @@ class Shown(NamedTuple):
 
 
 KNOWN: list[Known] = []
+MOST = 100  # entries of an array of no example that is shown as a table
 
 
 def these_are(
@@ -162,7 +163,11 @@ def facts(piece: str | Shown) -> Any:
     """Return what the build is told of an array or a text."""
     if isinstance(piece, str):
         return piece
-    return {"text": piece.text, "matrices": [*matrices(piece.array, piece.values)]}
+    told = {"text": piece.text, "matrices": [*matrices(piece.array, piece.values)]}
+    is_small = 1 <= piece.values.ndim <= 2 and 0 < piece.values.size <= MOST
+    if not told["matrices"] and is_small and piece.values.dtype.kind in "bif":
+        told["values"] = np.atleast_2d(piece.values).tolist()
+    return told
 
 
 def begin(shell: Any) -> None:

@@ -107,11 +107,34 @@ class Table:
         return f'<div class="worked"><p>{title}</p>{said}<p class="uses">{uses}</p></div>'
 
 
+@dataclass
+class Plain:
+    """A matrix of no example, in a cell that shows some of examples."""
+
+    values: list[list[Any]]
+    caption: str = ""
+
+    def html(self) -> str:
+        """Write it."""
+        numbers = [*chain(*self.values)]
+        largest = max((abs(x) for x in numbers if np.isfinite(x)), default=0)
+        places = min(decimals(numbers), 4)
+        rows = [
+            "".join(cell(x, brief(x, places, largest), largest) for x in row) for row in self.values
+        ]
+        names = [f"{i}" for i in range(len(rows))] if len(rows) > 1 else [""]
+        columns = [f"{j}" for j in range(len(self.values[0]))]
+        style = ' style="--role:var(--soft)"'
+        named = [*zip(names, rows, strict=True)]
+        return matrix(self.caption or "array", style, columns, named, self.caption)
+
+
 class Piece(NamedTuple):
-    """An array that was printed: the matrices of examples that it shows, if any, and how."""
+    """An array that was printed: the matrices of examples that it shows, its numbers, and how."""
 
     tables: list[Table]
     text: str
+    values: list[list[Any]] | None
 
 
 Line = list[Piece | str]
@@ -137,7 +160,8 @@ def lines(pieces: Iterable[Any]) -> Iterator[Line]:
         else:
             found = [[one[key] for key in Table.__match_args__[:4]] for one in piece["matrices"]]
             traced = all(trace.is_traced(*one[:2]) for one in found)
-            line.append(Piece([Table(*one) for one in found if traced], piece["text"]))
+            shown = [Table(*one) for one in found if traced]
+            line.append(Piece(shown, piece["text"], piece.get("values")))
     yield line
 
 
@@ -175,8 +199,10 @@ def joined(block: Sequence[Line]) -> list[Table]:
     return [*found.values()]
 
 
-def alone(line: Line) -> list[Table]:
+def alone(line: Line) -> Sequence[Table | Plain]:
     """Return the matrices in a line, with their names if it has them, or nothing."""
+    if len(line) == 1 and isinstance(line[0], Piece) and line[0].values:
+        return [Plain(line[0].values)]
     found, words = arrays(line), [one.strip() for one in line if isinstance(one, str)]
     named = [word.rstrip(":") for word in words if word] or [""] * len(found)
     whole = all(len(one.at) > 1 or one.is_vector() for one in chain(*found))
@@ -188,14 +214,15 @@ def alone(line: Line) -> list[Table]:
     return [*chain(*found)]
 
 
-def laid_out(pieces: Iterable[Any]) -> list[Line | Table]:
+def laid_out(pieces: Iterable[Any]) -> list[Line | Table | Plain]:
     """Return the matrices that a cell shows, and the lines between them."""
-    out: list[Line | Table] = []
+    out: list[Line | Table | Plain] = []
     for _, group in groupby(lines(pieces), rows_in):
         block = [*group]
         found = joined(block) if len(block) > 1 else alone(block[0])
         before = out[-1] if out and isinstance(out[-1], list) else []
-        is_one = len({one.known.given for one in found if not one.caption}) == 1
+        unnamed = [one for one in found if not one.caption]
+        is_one = len({one.known.given if isinstance(one, Table) else "" for one in unnamed}) == 1
         if is_one and {*map(type, before)} == {str}:  # words: they say what comes
             for one in found:
                 one.caption = text_of(before).strip().rstrip(":")
@@ -204,7 +231,7 @@ def laid_out(pieces: Iterable[Any]) -> list[Line | Table]:
     return out
 
 
-def written(out: Sequence[Line | Table]) -> str:
+def written(out: Sequence[Line | Table | Plain]) -> str:
     """Write matrices side by side, and the text between them."""
     found = []
     for is_text, group in groupby(out, lambda one: isinstance(one, list)):
@@ -212,7 +239,7 @@ def written(out: Sequence[Line | Table]) -> str:
             text = "\n".join(text_of(one) for one in group if isinstance(one, list)).strip("\n")
             found.append(f"<pre>{html.escape(text, quote=False)}</pre>" if text else "")
         else:
-            found += [one.html() for one in group if isinstance(one, Table)]
+            found += [one.html() for one in group if not isinstance(one, list)]
     return "".join(found)
 
 

@@ -6,12 +6,13 @@ from typing import Any
 import nbformat
 import numpy as np
 import pytest
+from lxml.html import fromstring
 from nbclient import NotebookClient
 from sphinx.errors import ExtensionError
 
 from book.figures import record
 from press.build.execution import ROOT
-from press.example.arrays import NOTE, Table, brief, laid_out, text_of
+from press.example.arrays import NOTE, Plain, Table, brief, laid_out, text_of
 from selfattn_ref.worked_examples import load
 
 E = load("SA036").inputs["embeddings"]  # (5, 2), of the words money, bank, grows, river, flows
@@ -92,8 +93,10 @@ ROWS = [part for word, row in zip("abc", E, strict=False) for part in (f"{word}:
     [
         (["E", "\n", E, "\n"], ["5 × 2 E", ""]),
         (["two lines\nE:\n", E, "\n"], ["two lines", "5 × 2 E", ""]),
-        (["", E, "\n", UNKNOWN, "\n"], ["5 × 2 ", "[[1. 1.]\n [1. 1.]]", ""]),
-        ([UNKNOWN, "\n", E], ["[[1. 1.]\n [1. 1.]]", "5 × 2 "]),
+        (["", E, "\n", UNKNOWN, "\n"], ["5 × 2 ", "[[1.0, 1.0], [1.0, 1.0]] ", ""]),
+        (["mask\n", UNKNOWN[0] > 0, "\n", E], ["[[True, True]] mask", "5 × 2 "]),
+        (["words\n", np.array(["a"]), "\n", E], ["words", "['a']", "5 × 2 "]),
+        (["many\n", np.zeros(101), "\n"], ["many", f"{np.zeros(101)}", ""]),
         (["heads", "\n", HEADS, "\n"], ["3 × 2 heads", "3 × 2 heads", ""]),
         (["words:\n", *ROWS], ["3 × 2 words a: b: c:", ""]),
         (["bank ", E[1], "\n"], ["bank [1. 1.]", ""]),  # a row alone says little
@@ -108,13 +111,24 @@ def test_matrices_are_laid_out_with_their_names(pieces: Any, expected: list[str]
     def noted(one: Any) -> Any:
         return record.facts(record.shown(one, f"{one}"))
 
-    shown = [
-        " ".join([f"{len(one.at)} × {len(one.at[0])}", one.caption, *one.labels])
-        if isinstance(one, Table)
-        else text_of(one)
-        for one in laid_out(map(noted, pieces))
-    ]
-    assert shown == expected
+    def told(one: Any) -> str:
+        if isinstance(one, Table):
+            return " ".join([f"{len(one.at)} × {len(one.at[0])}", one.caption, *one.labels])
+        return f"{one.values} {one.caption}" if isinstance(one, Plain) else text_of(one)
+
+    assert [*map(told, laid_out(map(noted, pieces)))] == expected
+
+
+def test_an_array_of_no_example_is_a_table_without_a_number_to_press() -> None:
+    table = fromstring(Plain([[0.25, -1.5], [0.0, float("nan")]], "shares").html())
+    assert table.xpath("string(.//caption)") == "shares"
+    assert [th.text for th in table.iter("th")] == ["0", "1", "0", "1"]
+    cells = [td.text for td in table.iter("td")]
+    assert cells == [None, "0.25", "−1.50", "0", "NaN"]
+    assert not table.xpath(".//@data-array")
+    head, row = fromstring(Plain([[True, False]]).html()).iter("tr")
+    assert [one.text for one in head] == ["0", "1"]
+    assert [one[0].text for one in row] == ["●", "·"]
 
 
 def test_a_kernel_tells_of_an_array_that_is_compared_later(
