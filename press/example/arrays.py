@@ -205,7 +205,7 @@ def alone(line: Line) -> Sequence[Table | Plain]:
         return [Plain(line[0].values)]
     found, words = arrays(line), [one.strip() for one in line if isinstance(one, str)]
     named = [word.rstrip(":") for word in words if word] or [""] * len(found)
-    whole = all(len(one.at) > 1 or one.is_vector() for one in chain(*found))
+    whole = not words or all(len(one.at) > 1 or one.is_vector() for one in chain(*found))
     if not whole or not all(found) or len(named) != len(found):
         return []
     for name, some in zip(named, found, strict=True):

@@ -99,7 +99,8 @@ ROWS = [part for word, row in zip("abc", E, strict=False) for part in (f"{word}:
         (["many\n", np.zeros(101), "\n"], ["many", f"{np.zeros(101)}", ""]),
         (["heads", "\n", HEADS, "\n"], ["3 × 2 heads", "3 × 2 heads", ""]),
         (["words:\n", *ROWS], ["3 × 2 words a: b: c:", ""]),
-        (["bank ", E[1], "\n"], ["bank [1. 1.]", ""]),  # a row alone says little
+        (["bank ", E[1], "\n"], ["bank [1. 1.]", ""]),  # a row in a line says little
+        (["bank\n", E[1], "\n"], ["1 × 2 bank", ""]),
         (["sum ", UNKNOWN[0], " of ", E, "\n"], ["sum [1. 1.] of " + f"{E}", ""]),
         ([*ROWS[:2], " and more\n", *ROWS[3:5], " and more\n"],
          ["a: [2. 0.] and more", "b: [1. 1.] and more", ""]),
