@@ -58,7 +58,7 @@ SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay
 ENDS = 2, 3, 4, 5, 1  # lines of code that stay with what they print, the better first
 STATEMENT = re.compile(r"(?:<[^>]*>)*(?!else|elif|except|finally)[A-Za-z_]")  # begins in this line
 LONGEST_WORD, LONGEST_PIECE = 20, 32  # letters of code in a line of text, and between its spaces
-LINE = 70  # letters
+LINE = 70  # letters of a paragraph of one line
 RELATIONS = {"=", "≈", "≠", "≤", "<", "≥", ">", "→", "∈", "+", "·", "⊙"}
 APART = RELATIONS - {"⊙"} | {",", "−"}  # signs that bind less than a/b
 FORMULA = "formula: "  # before what a drawing of a formula says
@@ -601,12 +601,9 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
     terms.fill(chapters, _at)
-    moving = []
-    if len(moves):
+    moving = _listed(moves)
+    if moving:
         contents.insert(0, E.LI(E.A(MOVING, href="#moving"), _at("moving")))
-        above = {"id": "moving", "data-part": MOVING, "data-head": ""}
-        said = E.P("They move with what you try on the site of the book, each at its address.")
-        moving = [E.SECTION(E.H1(MOVING), said, moves, {"class": "toc", **above})]
     (number, name), (other, _) = VOLUMES[volume], _other(volume)
     looks = f':root {{ --other: "{other}" }}\n{_looks(site)}'
     return E.HTML(
@@ -617,15 +614,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             E.STYLE(id="heads"),
         ),
         E.BODY(
-            E.SECTION(
-                book.mark,
-                E.P(book.title, {"class": "title"}),
-                E.P(f"Volume {number}: {name}", {"class": "volume"}),
-                E.P(f"Version {__version__}", {"class": "version"}),
-                E.P(_legend(volume, book.base), {"class": "rights"}),
-                E.P(book.foot),
-                {"class": "cover", "id": "cover", "data-part": "", "data-head": ""},
-            ),
+            _cover(book, volume),
             E.SECTION(
                 E.H1("Contents"),
                 contents,
@@ -636,13 +625,25 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             # A browser writes an id into the PDF if a link leads there.
             E.P(
                 {"hidden": ""},
-                *(
-                    E.A(href=f"#{name}")
-                    for name in sorted({"contents", "cover", "moving", *own, *ends})
-                ),
+                *(E.A(href=f"#{name}") for name in sorted({"contents", "cover", *own, *ends})),
+                *(E.A(href=f"#{one.get('id')}") for one in moving),
             ),
         ),
         lang="en",
+    )
+
+
+def _cover(book: Book, volume: str) -> Element:
+    """Return the first sheet of a volume."""
+    number, name = VOLUMES[volume]
+    return E.SECTION(
+        book.mark,
+        E.P(book.title, {"class": "title"}),
+        E.P(f"Volume {number}: {name}", {"class": "volume"}),
+        E.P(f"Version {__version__}", {"class": "version"}),
+        E.P(_legend(volume, book.base), {"class": "rights"}),
+        E.P(book.foot),
+        {"class": "cover", "id": "cover", "data-part": "", "data-head": ""},
     )
 
 
@@ -679,6 +680,13 @@ def _moving(article: Element, address: str) -> Iterator[Element]:
         place = f"#{figure.get('id')}"
         line = E.A(number, said, href=place), _at(figure.get("id"))
         yield E.LI(*line, E.SMALL(f"{address}{place}"))
+
+
+def _listed(moves: Element) -> list[Element]:
+    """Return the list of the figures that answer, if there are any."""
+    above = {"class": "toc", "id": "moving", "data-part": MOVING, "data-head": ""}
+    said = E.P("They move with what you try on the site of the book, each at its address.")
+    return [E.SECTION(E.H1(MOVING), said, moves, above)] if len(moves) else []
 
 
 def _legend(volume: str, base: str) -> str:
