@@ -3,7 +3,7 @@
 An array is known by what it is, never by its numbers: `load` gave it, or `check` compared it, or it
 is a part of one of these. An array may be printed in one cell and compared in a later one, so that
 what the build is told beside the output of a cell is brought up to date after every cell.
-press/example/arrays.py reads it. Of a small array of no example it is told the numbers.
+press/example/arrays.py reads it. Of a small array that is of no example, its numbers are noted.
 """
 
 import builtins

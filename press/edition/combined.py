@@ -36,7 +36,7 @@ CLASSES = (
     *("headerlink", "letters", "screen", "scripted", "toctree-wrapper", "viewcode-link", "ways"),
 )
 FRONT, CATALOG, INDEX = "index.html", "examples/index.html", "genindex.html"
-SOLUTIONS, MOVING = "Solutions", "Figures that answer"
+SOLUTIONS, ANSWERING = "Solutions", "Figures that answer"
 MODULES = "reference/api/"  # of the library: they go on below one another
 ON_A_CARD = {"Topics", "Citation"}
 # The heads of sections, but of those that a stylesheet knows by their ids.
@@ -46,7 +46,7 @@ SECTION_HEADS = """.//section[@id and not(@class) and not(contains(@id, 'further
 BOUND = re.compile(r"(?<=\w) (?=\d{1,2}(?![\w.]*\d))|(?<=\d,) (?=[−\d., ]*\))")
 PASSAGE = "ancestor::*[self::p or self::li or self::dd or self::tr or self::figcaption][1]"
 TOLD = "boolean((ancestor::p | ancestor::dd)[not(ancestor::td)])"  # not in a list of examples
-MOVES = ".//figure[.//*[@data-live or contains(@class, 'whole')]]"
+ANSWERS = ".//figure[.//*[@data-live or contains(@class, 'whole')]]"
 DRAWN, HEADS = 1, 2  # calls of an example, and heads of a call, of which there is a drawing
 # What takes the width of text and margin, and may part.
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
@@ -454,7 +454,7 @@ def _rename(book: Book) -> dict[tuple[str, str], str]:
     The first page that has an id keeps it, so that a label has its name: lists of them come later.
     """
     names: dict[tuple[str, str], str] = {}
-    taken = {"heads", "contents", "cover", "moving"}  # what a volume has beside its pages
+    taken = {"heads", "contents", "cover", "answering"}  # what a volume has beside its pages
     taken |= {page.slug for page in book.pages()}
     for page in book.pages():
         names[page.path, ""] = names[page.path, "main"] = page.slug
@@ -582,7 +582,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
     own = {name for (path, _), name in names.items() if path == INDEX or volume_of(path) == volume}
     chapters: list[Element] = []
     ends: list[str] = []
-    contents, moves = E.OL(), E.OL()
+    contents, answers = E.OL(), E.OL()
     for part in (part for part in parts if part.pages):
         entries = contents
         if part.name:
@@ -592,7 +592,7 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             contents.append(E.LI(*line, entries))
         for page in part.pages:
             article = _article(page, part, book)
-            moves.extend(_moving(article, _address(page, book)))
+            answers.extend(_answering(article, _address(page, book)))
             ends.append(f"{END}{page.slug}")
             article.append(E.SPAN(id=ends[-1]))
             if "right" in article.classes:
@@ -601,9 +601,9 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
             if not page.is_example and part.name != SOLUTIONS:  # which the opener lists
                 entries.append(_line(page))
     terms.fill(chapters, _at)
-    moving = _listed(moves)
-    if moving:
-        contents.insert(0, E.LI(E.A(MOVING, href="#moving"), _at("moving")))
+    listed = [_list_of_answering(answers)] if len(answers) else []
+    if listed:
+        contents.insert(0, E.LI(E.A(ANSWERING, href="#answering"), _at("answering")))
     (number, name), (other, _) = VOLUMES[volume], _other(volume)
     looks = f':root {{ --other: "{other}" }}\n{_looks(site)}'
     return E.HTML(
@@ -620,13 +620,12 @@ def combine(site: Path, book: Book, volume: str = "book") -> Element:
                 contents,
                 {"class": "toc", "id": "contents", "data-part": "Contents", "data-head": ""},
             ),
-            *moving,
+            *listed,
             E.MAIN(*chapters),
             # A browser writes an id into the PDF if a link leads there.
             E.P(
                 {"hidden": ""},
                 *(E.A(href=f"#{name}") for name in sorted({"contents", "cover", *own, *ends})),
-                *(E.A(href=f"#{one.get('id')}") for one in moving),
             ),
         ),
         lang="en",
@@ -671,9 +670,9 @@ def _address(page: Page, book: Book) -> str:
     return f"{book.base}/{page.path}".lstrip("/")
 
 
-def _moving(article: Element, address: str) -> Iterator[Element]:
+def _answering(article: Element, address: str) -> Iterator[Element]:
     """Yield the lines of the figures of a page that answer: what each shows, and where it does."""
-    for figure in article.xpath(MOVES):
+    for figure in article.xpath(ANSWERS):
         caption = deepcopy(figure.find("figcaption"))
         (said,) = caption.find_class("caption-text")
         (number,) = caption.find_class("caption-number")
@@ -682,11 +681,11 @@ def _moving(article: Element, address: str) -> Iterator[Element]:
         yield E.LI(*line, E.SMALL(f"{address}{place}"))
 
 
-def _listed(moves: Element) -> list[Element]:
-    """Return the list of the figures that answer, if there are any."""
-    above = {"class": "toc", "id": "moving", "data-part": MOVING, "data-head": ""}
+def _list_of_answering(lines: Element) -> Element:
+    """Return the list of the figures that answer."""
+    above = {"class": "toc", "id": "answering", "data-part": ANSWERING, "data-head": ""}
     said = E.P("They move with what you try on the site of the book, each at its address.")
-    return [E.SECTION(E.H1(MOVING), said, moves, above)] if len(moves) else []
+    return E.SECTION(E.H1(ANSWERING), said, lines, above)
 
 
 def _legend(volume: str, base: str) -> str:
