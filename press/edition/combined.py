@@ -52,6 +52,7 @@ DRAWN, HEADS = 1, 2  # calls of an example, and heads of a call, of which there 
 WIDE = """.//dl[contains(@class, 'py') or contains(@class, 'glossary') or contains(@class, 'slips')]
   | .//table[count(.//tr) > 15] | .//*[contains(@class, 'cards') or contains(@class, 'poster')
   or @class='source' or @class='entries']"""
+TALLEST, NARROWEST = 15, 6  # rows below one another, and cells of a row beside others
 WIDEST = 105  # letters of a row of a matrix, with the space beside each cell
 LONGEST_CODE, LONGEST_OUTPUT = 8, 13  # lines that stay on one sheet
 SHORTEST_RUN, LONGEST_RUN = 4, 14  # lines of code between blank ones: they stay together
@@ -240,6 +241,8 @@ def _strip(page: Page, below: int) -> None:
             said.classes.add("leads")  # to what follows
     for table in main.xpath(".//table[@class='matrix']"):
         _set_in_bands(table)
+        if page.is_example:
+            _set_side_by_side(table)
     for figure in main.xpath(".//figure[.//div[@class='tabs'][count(details) > 1]]"):
         figure.insert(0, figure.find("figcaption"))  # all that it shows may not be on one sheet
     _set_in_lines(main)
@@ -266,6 +269,24 @@ def _set_in_bands(matrix: Element) -> None:
         matrix.addnext(more)
     for row in rows:
         del row[names + width :]
+
+
+def _set_side_by_side(matrix: Element) -> None:
+    """Set a matrix of many short rows as a few, beside one another."""
+    rows, (holder,) = matrix.findall("tbody/tr"), matrix.xpath("..")
+    if len(rows) <= TALLEST or len(rows[0]) > NARROWEST:
+        return
+    if "slices" not in holder.getparent().classes:
+        holder.addnext(beside := E.DIV({"class": "slices"}))
+        beside.append(holder)
+    height = ceil(len(rows) / ceil(len(rows) / TALLEST))
+    for start in reversed(range(height, len(rows), height)):
+        more = deepcopy(holder)
+        (body,) = more.xpath("table/tbody")
+        body[:] = body[start : start + height]
+        holder.addnext(more)
+    for row in rows[height:]:
+        row.drop_tree()
 
 
 def _set_in_lines(main: Element) -> None:
@@ -500,7 +521,7 @@ def _link(
                 page.is_example or _section(link) is _section(places.get(name))
             )
             is_listed = within and target.startswith("SA") and not link.xpath(TOLD)
-            is_found = is_near or is_listed or target in SORTED
+            is_found = is_near or is_listed or (within and target in SORTED)
             if page.path != INDEX and not is_found and (passage, name) not in said:
                 link.append(E.SPAN("000", {"class": "at"}))
             said.add((passage, name))

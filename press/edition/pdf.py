@@ -55,7 +55,7 @@ BOXES = """() => {
 }"""
 # What a sheet would cut off, which on a screen one scrolls to.
 CUT = """() => {
-  const body = document.body.getBoundingClientRect().right + 10;
+  const body = document.body.getBoundingClientRect().right + 1;  // or all is printed smaller
   const edge = (one) => body + one.closest("article").offsetLeft;  // or its margin
   const cut = (one) => one.getBoundingClientRect().right > edge(one) ||
     (getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1);
@@ -102,6 +102,12 @@ NARROW = """() => {
   for (const one of found) one.classList.add("narrow");
   const high = heights(), fits = found.map((one) => one.scrollWidth <= one.clientWidth);
   found.forEach((one, i) => one.classList.toggle("narrow", fits[i] && high[i] <= 1.5 * wide[i]));
+}"""
+# A paragraph of up to three lines stays whole: a browser leaves the last of three alone.
+SHORT = """() => {
+  const lines = (one) => one.offsetHeight / parseFloat(getComputedStyle(one).lineHeight);
+  const short = [...document.querySelectorAll("main p")].filter((one) => lines(one) < 3.5);
+  for (const one of short) one.classList.add("unbroken");
 }"""
 # What reaches into the margin of a lesson has an id, and what a note is beside: a link leads there,
 # so the PDF has them.
@@ -269,10 +275,13 @@ UNBLOCK = """() => {
   }
 }"""
 # A lesson of whose last sheet less than three tenths is full is set closer: spaces are a fifth
-# smaller, and often one sheet less is enough.
+# smaller, and often one sheet less is enough; if not, and a sixth is full, once more.
 CLOSER = """([sheets, depths, sheet]) => {
-  const few = ({ id }) =>
-    depths[`end:${id}`] < 0.3 * sheet && sheets[`end:${id}`] > sheets[id];
+  const few = ({ id, dataset }) => {
+    const share = dataset.closer ? 1 / 6 : 0.3;
+    dataset.closer = true;
+    return depths[`end:${id}`] < share * sheet && sheets[`end:${id}`] > sheets[id];
+  };
   const found = [...document.querySelectorAll(".lesson.chapter")].filter(few)
     .flatMap((article) => [...article.querySelectorAll("[data-block]")]).map((one) => {
       const { marginTop, marginBottom } = getComputedStyle(one), next = one.nextElementSibling;
@@ -284,8 +293,47 @@ CLOSER = """([sheets, depths, sheet]) => {
     if (below > 0) one.style.marginBottom = `${0.8 * below}px`;
   }
 }"""
+# A figure that did not fit, and left an eighth of a sheet empty, stands on the next one: the text
+# below it goes on before it.
+GO_ON = """([sheets, depths, sheet]) => {
+  const is_figure = (one) => one.matches("figure, .cell:has(figure):not(:has(.cell_input))");
+  const goes = (one) => one?.matches("p:not(.leads, .head), .noted:not(:has(.leads))") &&
+    !one.nextElementSibling?.matches(".math, ul, ol");
+  for (const figure of [...document.querySelectorAll(".lesson [data-block]")].filter(is_figure)) {
+    const { block } = figure.dataset, above = figure.previousElementSibling;
+    if (depths[block] > 4 || sheets[above?.dataset.block] !== sheets[block] - 1) continue;
+    const gap = (one) => parseFloat(getComputedStyle(one).marginBottom);
+    const high = (one) => one.offsetHeight + gap(one);
+    let room = sheet - depths[above.dataset.block] - high(above);
+    if (room < sheet / 8) continue;
+    for (let next; goes(next = figure.nextElementSibling) && high(next) < room; ) {
+      room -= high(next);
+      figure.before(next);
+    }
+  }
+}"""
+# Further reading that would be alone on a sheet stands in the margin of the one before, if there is
+# room beside what stands last.
+MARGINAL = """([sheets, depths, sheet]) => {
+  const wide = ".notes, .out, .table:not(.narrow)";
+  for (const reading of document.querySelectorAll(".lesson [id$=further-reading]")) {
+    const { block } = reading.firstElementChild.dataset, article = reading.closest("article");
+    const before = [...article.querySelectorAll("[data-block]")].filter((one) =>
+      !one.matches(".cell *") && sheets[one.dataset.block] === sheets[block] - 1);
+    if (depths[block] > 32 || before.length === 0) continue;
+    reading.classList.add("marginal", "out");
+    const free = before.slice(before.findLastIndex((one) =>
+      one.matches(wide) || one.querySelector(wide)) + 1);
+    const place = free.findLast((one) =>
+      sheet - depths[one.dataset.block] > reading.offsetHeight + 16);
+    if (place) {
+      reading.dataset.side = `end:${article.id}`;
+      place.before(reading);
+    } else reading.classList.remove("marginal", "out");
+  }
+}"""
 # A sheet of a lesson that is nearly full ends at the foot: what stands on it is moved apart, by no
-# more than the spaces that are there, but for what stands below a head.
+# more than seven tenths of the spaces that are there, but for what stands below a head.
 FLUSH = """([sheets, depths, sheet]) => {
   const head = "h1, h2, h3, .head, .kicker, summary", found = [];
   for (const article of document.querySelectorAll(".lesson")) {
@@ -307,13 +355,14 @@ FLUSH = """([sheets, depths, sheet]) => {
         .map(({ depth, high }) => depth + high).filter((foot) => foot < sheet + 1);  // or it parts
       const room = sheet - 2 - Math.max(...feet);
       const all = apart.reduce((sum, { space }) => sum + space, 0);
-      if (room < 2 || room > all) return;
+      if (room < 2 || room > 0.7 * all) return;
       for (const { one, space } of apart) found.push([one, space * (1 + room / all)]);
     });
   }
   for (const [one, space] of found) one.style.marginTop = `${space}px`;
 }"""
 FOOT = 59.6  # points: the margin below the text
+LOWEST = 7.5  # points above it, below which no line begins
 SIDE = "side:"  # before the number of what reaches into the margin
 Numbers = dict[str, int]  # of the sheet that has an id
 
@@ -333,7 +382,7 @@ def print_book(
         for volume, page in pages.items()
     }
     numbers = _settled(tabs, pages, {volume: {} for volume in VOLUMES})
-    for change in (CLOSER, FLUSH):
+    for change in (GO_ON, CLOSER, CLOSER, MARGINAL, FLUSH):
         for tab in tabs.values():
             respace(tab, change)
         numbers = _settled(tabs, pages, numbers)
@@ -370,6 +419,7 @@ def _opened(tab: Tab, page: Element, draft: Path) -> Tab:
     tab.evaluate(NARROW)
     tab.evaluate(OUT, SIDE)
     tab.evaluate(GROW)
+    tab.evaluate(SHORT)
     if cut := tab.evaluate(CUT):
         raise RuntimeError("\n".join(["wider than a sheet:", *cut]))
     tab.evaluate(BOXES)
@@ -451,7 +501,22 @@ def running_heads(page: Element, numbers: Numbers) -> str:
 def _printed(tab: Tab, tagged: bool = False) -> Pdf:
     """Print a volume as it is now."""
     tab.evaluate(FORGET)
-    return Pdf.open(io.BytesIO(tab.pdf(tagged=tagged, **PDF)))
+    pdf = Pdf.open(io.BytesIO(tab.pdf(tagged=tagged, **PDF)))
+    go_to_heads(pdf)
+    return pdf
+
+
+def go_to_heads(pdf: Pdf) -> None:
+    """Let a place at a foot, where no line has room, be at the head of the next sheet.
+
+    What goes to the next sheet may have its margin on the one before, where a browser says it is.
+    """
+    top = max(float(place[3]) for place in pdf.Root.Dests.values())
+    following = dict(zip([page.obj.objgen for page in pdf.pages], pdf.pages[1:], strict=False))
+    for name, place in pdf.Root.Dests.items():
+        next_one = following.get(place[0].objgen)
+        if next_one and float(place[3]) < FOOT + LOWEST and not name.startswith(f"/{END}"):
+            place[0], place[3] = next_one.obj, top
 
 
 def places(pdf: Pdf) -> Numbers:

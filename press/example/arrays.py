@@ -214,16 +214,29 @@ def alone(line: Line) -> Sequence[Table | Plain]:
     return [*chain(*found)]
 
 
+def is_unnamed(found: Sequence[Table | Plain]) -> bool:
+    """Tell whether there are matrices, and none has a name."""
+    return bool(found) and not any(one.caption for one in found)
+
+
 def laid_out(pieces: Iterable[Any]) -> list[Line | Table | Plain]:
-    """Return the matrices that a cell shows, and the lines between them."""
+    """Return the matrices that a cell shows, and the lines between them.
+
+    Words above one array are its name; above several, they stay a line. So does a row behind words
+    beside other such lines.
+    """
     out: list[Line | Table | Plain] = []
-    for _, group in groupby(lines(pieces), rows_in):
-        block = [*group]
-        found = joined(block) if len(block) > 1 else alone(block[0])
+    blocks = [[*group] for _, group in groupby(lines(pieces), rows_in)]
+    shown = [joined(block) if len(block) > 1 else alone(block[0]) for block in blocks]
+    is_text = [not found and len(block[0]) > 1 for block, found in zip(blocks, shown, strict=True)]
+    for i, block in enumerate(blocks):
+        if len(block[0]) > 1 and len(shown[i]) == 1 and any(is_text[max(i - 1, 0) : i + 2]):
+            shown[i] = []
+    for block, found, following in zip(blocks, shown, [*shown[1:], []], strict=True):
         before = out[-1] if out and isinstance(out[-1], list) else []
-        unnamed = [one for one in found if not one.caption]
-        is_one = len({one.known.given if isinstance(one, Table) else "" for one in unnamed}) == 1
-        if is_one and {*map(type, before)} == {str}:  # words: they say what comes
+        given = {one.known.given if isinstance(one, Table) else "" for one in found}
+        is_one = len(given) == 1 and is_unnamed(found) and not is_unnamed(following)
+        if is_one and {*map(type, before)} == {str}:
             for one in found:
                 one.caption = text_of(before).strip().rstrip(":")
             out.pop()

@@ -17,6 +17,7 @@ from selfattn_ref.worked_examples import load
 
 E = load("SA036").inputs["embeddings"]  # (5, 2), of the words money, bank, grows, river, flows
 HEADS = load("SA026").expected["query_heads"]  # (2, 3, 2)
+SCORES = load("SA005").inputs["scores"]
 OTHER = load("SA037").inputs["embeddings"]
 COMPUTED, CHANGED = E.copy(), E.copy()
 FIRST = COMPUTED[[0, 1]]
@@ -29,6 +30,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record, "KNOWN", [])
     record.these_are(load("SA036"), embeddings=E)
     record.these_are(load("SA026"), query_heads=HEADS)
+    record.these_are(load("SA005"), scores=SCORES)
     record.these_are(load("SA036"), embeddings=COMPUTED)
     record.these_are(load("SA036"), embeddings=CHANGED)
     record.these_are(load("SA036"), rows=[0, 1], embeddings=FIRST)
@@ -94,7 +96,12 @@ ROWS = [part for word, row in zip("abc", E, strict=False) for part in (f"{word}:
         (["E", "\n", E, "\n"], ["5 × 2 E", ""]),
         (["two lines\nE:\n", E, "\n"], ["two lines", "5 × 2 E", ""]),
         (["", E, "\n", UNKNOWN, "\n"], ["5 × 2 ", "[[1.0, 1.0], [1.0, 1.0]] ", ""]),
-        (["mask\n", UNKNOWN[0] > 0, "\n", E], ["[[True, True]] mask", "5 × 2 "]),
+        (["mask\n", UNKNOWN[0] > 0, "\n"], ["[[True, True]] mask", ""]),
+        (["some\n", UNKNOWN[0], "\n", "E ", E], ["[[1.0, 1.0]] some", "5 × 2 E"]),
+        (["of both\n", UNKNOWN[0], "\n", E], ["of both", "[[1.0, 1.0]] ", "5 × 2 "]),
+        (["scores ", SCORES, "\n", "E\n", E], [f"1 × {len(SCORES)} scores", "5 × 2 E"]),
+        (["scores ", SCORES, "\n", "others ", UNKNOWN[0], "\n"],
+         [f"scores {SCORES}", "others [1. 1.]", ""]),
         (["words\n", np.array(["a"]), "\n", E], ["words", "['a']", "5 × 2 "]),
         (["many\n", np.zeros(101), "\n"], ["many", f"{np.zeros(101)}", ""]),
         (["heads", "\n", HEADS, "\n"], ["3 × 2 heads", "3 × 2 heads", ""]),
