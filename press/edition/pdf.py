@@ -382,9 +382,10 @@ def print_book(
         for volume, page in pages.items()
     }
     numbers = _settled(tabs, pages, {volume: {} for volume in VOLUMES})
-    for change in (GO_ON, CLOSER, CLOSER, MARGINAL, FLUSH):
+    for changes in ((GO_ON, CLOSER, CLOSER, MARGINAL), (FLUSH,)):
         for tab in tabs.values():
-            respace(tab, change)
+            for change in changes:
+                respace(tab, change)
         numbers = _settled(tabs, pages, numbers)
     for volume, page in pages.items():
         (other,) = VOLUMES.keys() - {volume}
