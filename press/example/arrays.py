@@ -222,16 +222,11 @@ def is_unnamed(found: Sequence[Table | Plain]) -> bool:
 def laid_out(pieces: Iterable[Any]) -> list[Line | Table | Plain]:
     """Return the matrices that a cell shows, and the lines between them.
 
-    Words above one array are its name; above several, they stay a line. So does a row behind words
-    beside other such lines.
+    Words above one array are its name; above several, they stay a line.
     """
     out: list[Line | Table | Plain] = []
     blocks = [[*group] for _, group in groupby(lines(pieces), rows_in)]
     shown = [joined(block) if len(block) > 1 else alone(block[0]) for block in blocks]
-    is_text = [not found and len(block[0]) > 1 for block, found in zip(blocks, shown, strict=True)]
-    for i, block in enumerate(blocks):
-        if len(block[0]) > 1 and len(shown[i]) == 1 and any(is_text[max(i - 1, 0) : i + 2]):
-            shown[i] = []
     for block, found, following in zip(blocks, shown, [*shown[1:], []], strict=True):
         before = out[-1] if out and isinstance(out[-1], list) else []
         given = {one.known.given if isinstance(one, Table) else "" for one in found}
