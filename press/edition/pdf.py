@@ -275,7 +275,7 @@ UNBLOCK = """() => {
   }
 }"""
 # A lesson of whose last sheet less than three tenths is full is set closer: spaces are a fifth
-# smaller, and often one sheet less is enough; if not, and a sixth is full, once more.
+# smaller, and often one sheet less is enough; if less than a sixth is left, once more.
 CLOSER = """([sheets, depths, sheet]) => {
   const few = ({ id, dataset }) => {
     const share = dataset.closer ? 1 / 6 : 0.3;
@@ -291,25 +291,6 @@ CLOSER = """([sheets, depths, sheet]) => {
   for (const [one, above, below] of found) {
     if (above > 0) one.style.marginTop = `${0.8 * above}px`;
     if (below > 0) one.style.marginBottom = `${0.8 * below}px`;
-  }
-}"""
-# A figure that did not fit, and left an eighth of a sheet empty, stands on the next one: the text
-# below it goes on before it.
-GO_ON = """([sheets, depths, sheet]) => {
-  const is_figure = (one) => one.matches("figure, .cell:has(figure):not(:has(.cell_input))");
-  const goes = (one) => one?.matches("p:not(.leads, .head), .noted:not(:has(.leads))") &&
-    !one.nextElementSibling?.matches(".math, ul, ol");
-  for (const figure of [...document.querySelectorAll(".lesson [data-block]")].filter(is_figure)) {
-    const { block } = figure.dataset, above = figure.previousElementSibling;
-    if (depths[block] > 4 || sheets[above?.dataset.block] !== sheets[block] - 1) continue;
-    const gap = (one) => parseFloat(getComputedStyle(one).marginBottom);
-    const high = (one) => one.offsetHeight + gap(one);
-    let room = sheet - depths[above.dataset.block] - high(above);
-    if (room < sheet / 8) continue;
-    for (let next; goes(next = figure.nextElementSibling) && high(next) < room; ) {
-      room -= high(next);
-      figure.before(next);
-    }
   }
 }"""
 # Further reading that would be alone on a sheet stands in the margin of the one before, if there is
@@ -382,7 +363,7 @@ def print_book(
         for volume, page in pages.items()
     }
     numbers = _settled(tabs, pages, {volume: {} for volume in VOLUMES})
-    for changes in ((GO_ON, CLOSER, CLOSER, MARGINAL), (FLUSH,)):
+    for changes in ((CLOSER, CLOSER, MARGINAL), (FLUSH,)):
         for tab in tabs.values():
             for change in changes:
                 respace(tab, change)
@@ -515,9 +496,9 @@ def go_to_heads(pdf: Pdf) -> None:
     top = max(float(place[3]) for place in pdf.Root.Dests.values())
     following = dict(zip([page.obj.objgen for page in pdf.pages], pdf.pages[1:], strict=False))
     for name, place in pdf.Root.Dests.items():
-        next_one = following.get(place[0].objgen)
-        if next_one and float(place[3]) < FOOT + LOWEST and not name.startswith(f"/{END}"):
-            place[0], place[3] = next_one.obj, top
+        sheet = following.get(place[0].objgen)
+        if sheet and float(place[3]) < FOOT + LOWEST and not name.startswith(f"/{END}"):
+            place[0], place[3] = sheet.obj, top
 
 
 def places(pdf: Pdf) -> Numbers:

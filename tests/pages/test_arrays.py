@@ -99,7 +99,7 @@ ROWS = [part for word, row in zip("abc", E, strict=False) for part in (f"{word}:
         (["mask\n", UNKNOWN[0] > 0, "\n"], ["[[True, True]] mask", ""]),
         (["some\n", UNKNOWN[0], "\n", "E ", E], ["[[1.0, 1.0]] some", "5 × 2 E"]),
         (["of both\n", UNKNOWN[0], "\n", E], ["of both", "[[1.0, 1.0]] ", "5 × 2 "]),
-        (["scores ", SCORES, "\n", "E\n", E], [f"1 × {len(SCORES)} scores", "5 × 2 E"]),
+        (["scores ", SCORES, "\n", "E\n", E], ["1 × 5 scores", "5 × 2 E"]),
         (["words\n", np.array(["a"]), "\n", E], ["words", "['a']", "5 × 2 "]),
         (["many\n", np.zeros(101), "\n"], ["many", f"{np.zeros(101)}", ""]),
         (["heads", "\n", HEADS, "\n"], ["3 × 2 heads", "3 × 2 heads", ""]),
